@@ -1,0 +1,61 @@
+/*
+ * cli/model.h - what the subcommands ask of the model, as one table of functions.
+ *
+ * The program fills it from kernel, machine and scenario (model.c); tests fill it with a fake. Everything that is
+ * called in the parent only reads declarations; run() is called in the forked process of the run.
+ */
+#ifndef FL_CLI_MODEL_H
+#define FL_CLI_MODEL_H
+
+#include <stdio.h>
+
+#include "base/option.h"
+#include "base/record.h"
+#include "base/result.h"
+
+/* What a scenario declares. Strings and tables belong to the scenario (`opaque`). */
+struct fl_cli_scenario {
+	void *opaque;
+	const char *name;    /* as in "type-pressure" */
+	const char *summary;
+	const struct fl_option *options;
+	size_t options_count;
+	const struct fl_published *published;
+	size_t published_count;
+	int64_t memory_bytes, swap_bytes, scale_bytes; /* the machine that it asks for; 0: no wish */
+	int cpus;
+};
+
+/* One run. */
+struct fl_cli_request {
+	const struct fl_cli_scenario *scenario;
+	const struct fl_option_set *options; /* of the scenario, with --set applied */
+	const char *kernel;                  /* canonical notation, tunables included */
+	const char *backend;                 /* "sim" or "live" */
+	const char *machine_file;            /* --machine, NULL: the standard machine */
+	int64_t memory_bytes, swap_bytes, scale_bytes;
+	int cpus;
+	uint64_t seed;
+	FILE *trace;                         /* --trace, NULL: none */
+};
+
+enum fl_cli_list { FL_CLI_LIST_KERNELS, FL_CLI_LIST_PATCHES, FL_CLI_LIST_SCENARIOS, FL_CLI_LIST_TUNABLES,
+		   FL_CLI_LIST_COUNTERS };
+
+struct fl_cli_model {
+	int (*scenario_load)(const char *name_or_path, struct fl_cli_scenario *ret, struct fl_error *reterr);
+	void (*scenario_free)(struct fl_cli_scenario *scenario);
+	/* Checks the notation BASE{+PATCH}{~PATCH}{,TUNABLE=VALUE} and gives its canonical text (free()). */
+	int (*kernel_check)(const char *spec, char **ret_canonical, struct fl_error *reterr);
+	/* Checks that scenario, machine and kernel fit each other, and describes the machine for the result. */
+	int (*request_check)(const struct fl_cli_request *request, struct fl_fields *ret_machine,
+			     struct fl_error *reterr);
+	int (*run)(const struct fl_cli_request *request, struct fl_record *ret, struct fl_error *reterr);
+	/* Lists as tab-separated rows "name<TAB>summary[<TAB>more]", one a line; facts only for kernels. */
+	int (*list)(enum fl_cli_list what, bool facts, struct fl_text *to, struct fl_error *reterr);
+};
+
+/* The model of this program. */
+extern const struct fl_cli_model fl_cli_model;
+
+#endif

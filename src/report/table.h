@@ -1,0 +1,25 @@
+/*
+ * report/table.h - a result for people: tables at 80 columns, CSV, and the text for a mail.
+ */
+#ifndef FL_REPORT_TABLE_H
+#define FL_REPORT_TABLE_H
+
+#include "base/result.h"
+#include "base/text.h"
+
+/* A number for people: 4 significant digits, whole numbers up to 7 digits as they are; "-" for NaN. 32 bytes do. */
+char *fl_report_number(double value, char *buffer, size_t length);
+
+/* Headline metrics by phase, then what went wrong. With one kernel: mean (range) only. all_metrics: not only headline. */
+void fl_report_table(const struct fl_result *result, bool all_metrics, struct fl_text *to);
+
+/* One line for each metric, kernel and run: scenario,metric,phase,unit,kernel,seed,value (empty: none). */
+void fl_report_csv(const struct fl_result *result, struct fl_text *to);
+
+/* Plain text to paste into a mail: what ran, one line for each headline metric and phase, how to run it again. */
+void fl_report_mail(const struct fl_result *result, struct fl_text *to);
+
+/* Rows of cells divided by tabs, aligned in columns; the last column is wrapped at 80 columns. */
+void fl_report_columns(const char *rows, struct fl_text *to);
+
+#endif
