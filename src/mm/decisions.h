@@ -1,0 +1,134 @@
+/*
+ * mm/decisions.h - every point at which Linux versions or the patches differ.
+ *
+ * A decision is a function pointer that gets read-only facts and returns a verdict; it never changes the machine, so a
+ * wrong verdict may be bad policy but can never corrupt state (the property suite runs with random verdicts). A kernel
+ * version is a complete table (src/kernel/version_*.c); a patch is a partial table laid over it (NULL: unchanged).
+ * FL_DECISIONS lists all of them once: name, verdict type, facts type, one line. The struct, the overlay, the list of
+ * facts and the random table of the tests are generated from it.
+ *
+ * The fast path (per-CPU lists, buddy lists, order-0 watermark compare) calls none of these.
+ */
+#ifndef FL_MM_DECISIONS_H
+#define FL_MM_DECISIONS_H
+
+#include "mm/types.h"
+
+/* A chunk of a foreign type was found: may its pageblock be claimed? Orders below the pageblock order only. */
+struct fl_claim_facts {
+	unsigned int want;       /* migratetype of the request */
+	unsigned int block_type;
+	unsigned int found_order;
+	unsigned int pages;      /* of a pageblock */
+	unsigned int free;       /* pages of the block in free chunks */
+	unsigned int movable;    /* pages of the block on an LRU list, or driver-movable */
+	bool grouping_disabled;  /* page_group_by_mobility_disabled */
+};
+
+/* A chunk of a foreign type was found: may it be taken while the block keeps its type? */
+struct fl_steal_facts {
+	unsigned int want;
+	unsigned int from; /* type of the list */
+	unsigned int order, found_order;
+	bool straddles; /* the pageblock does not lie wholly in the zone, so it can never be retyped */
+	bool grouping_disabled;
+};
+
+/* A chunk of the wanted order appears while a direct compactor waits for it. */
+enum fl_capture_verdict { FL_CAPTURE_REFUSE, FL_CAPTURE_TAKE, FL_CAPTURE_RETYPE };
+struct fl_capture_facts {
+	unsigned int want;
+	unsigned int block_type; /* mergeable types only */
+	unsigned int order, pageblock_order;
+	bool straddles;
+};
+
+/* When does a per-CPU list look like a burst of frees whose pages somebody else will want? */
+struct fl_pcp_facts {
+	unsigned int batch, high_min, free_count;
+};
+
+struct fl_gap_facts {
+	unsigned int order;
+};
+
+/* Settings that decide whether huge pages count as enabled (for khugepaged and min_free_kbytes). */
+struct fl_thp_facts {
+	uint32_t always, madvise, inherit; /* bit o: anonymous order o */
+	unsigned int pmd_order;
+	bool global_always, global_madvise; /* neither: never */
+};
+
+struct fl_min_free_facts {
+	uint64_t recommended_kbytes; /* of set_recommended_min_free_kbytes, capped */
+	uint64_t current_kbytes;
+};
+
+/* Facts for decisions that depend on the version alone. */
+struct fl_no_facts {
+	char unused;
+};
+
+#define FL_DECISIONS(X) \
+	X(claim_block, bool, struct fl_claim_facts, \
+	  "may a request claim this partly used pageblock") \
+	X(steal_from, bool, struct fl_steal_facts, \
+	  "may a request take a chunk from this type and leave the pageblock's type") \
+	X(capture_block, enum fl_capture_verdict, struct fl_capture_facts, \
+	  "may a direct compactor capture this chunk, and does that retype its pageblock") \
+	X(capture_reports_extfrag, bool, struct fl_no_facts, \
+	  "does a capture of a foreign pageblock emit mm_page_alloc_extfrag") \
+	X(guard_merge_counts, bool, struct fl_no_facts, \
+	  "does a debug guard that merges return to the free count") \
+	X(merge_moves_type_count, bool, struct fl_no_facts, \
+	  "do the pages of a merged pageblock of another type move to the new type's count") \
+	X(isolation_keeps_type, bool, struct fl_no_facts, \
+	  "does isolation remember the type of the pageblock") \
+	X(highatomic_first_pass, bool, struct fl_no_facts, \
+	  "may atomic high-order requests use the highatomic reserve in the first pass") \
+	X(highatomic_reserve_late, bool, struct fl_no_facts, \
+	  "does the reserve grow only from the buddy lists at the min watermark") \
+	X(highatomic_refills_pcp, bool, struct fl_no_facts, \
+	  "does a request on the reserve refill an empty per-CPU list") \
+	X(pcp_free_high, bool, struct fl_pcp_facts, \
+	  "has this CPU freed so much in a row that high-order pages leave its lists") \
+	X(compact_gap, unsigned int, struct fl_gap_facts, \
+	  "free pages above the watermark that compaction needs (compact_gap)") \
+	X(thp_raises_min_free, bool, struct fl_thp_facts, \
+	  "do these THP settings raise min_free_kbytes and start khugepaged") \
+	X(min_free_for_thp, uint64_t, struct fl_min_free_facts, \
+	  "min_free_kbytes after the recommendation for THP") \
+	X(has_defrag_mode, bool, struct fl_no_facts, \
+	  "does vm.defrag_mode exist") \
+	X(pgd_order, unsigned int, struct fl_no_facts, \
+	  "order of a page global directory") \
+	X(stack_tries_high_order, bool, struct fl_no_facts, \
+	  "does a kernel stack first ask for one order-2 page") \
+	X(dontneed_frees_tables, bool, struct fl_no_facts, \
+	  "does MADV_DONTNEED of a whole table's range free the table") \
+	X(zero_page_write_tries_huge, bool, struct fl_no_facts, \
+	  "does a write to the huge zero page ask for a huge folio") \
+	X(slab_has_sheaves, bool, struct fl_no_facts, \
+	  "are slab objects cached in per-CPU sheaves instead of CPU partial slabs")
+
+#define FL_DECISION_MEMBER(name, verdict, facts, line) verdict (*name)(const facts *);
+struct fl_decisions {
+	FL_DECISIONS(FL_DECISION_MEMBER)
+};
+#undef FL_DECISION_MEMBER
+
+/* Lays the decisions that `patch` has over `table`. */
+void fl_decisions_overlay(struct fl_decisions *table, const struct fl_decisions *patch);
+
+/* The name of the first decision that `table` lacks, or NULL when it is complete. */
+const char *fl_decisions_missing(const struct fl_decisions *table);
+
+/* Number of decisions, their names and lines, in the order of the table. */
+unsigned int fl_decisions_count(void);
+const char *fl_decision_name(unsigned int i);
+const char *fl_decision_line(unsigned int i);
+
+/* Whether a partial table has decision i. */
+bool fl_decisions_has(const struct fl_decisions *table, unsigned int i);
+
+#endif

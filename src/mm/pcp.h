@@ -1,0 +1,47 @@
+/*
+ * mm/pcp.h - per-CPU lists of free pages: sizing, refill, drain, decay. Part of mm/page_alloc.c.
+ *
+ * The lists are rings of pfns: semantically the kernel's lists (head allocated next, tail drained), without links in
+ * the frames. Pages on them have the kind FL_KIND_PCP and are not in NR_FREE_PAGES.
+ */
+#ifndef FL_MM_PCP_H
+#define FL_MM_PCP_H
+
+#include "mm/page_alloc.h"
+
+/* pcp_allowed_order(): orders 0..3 and the PMD order. */
+static inline bool fl_pcp_allowed_order(const struct fl_mem *mem, unsigned int order)
+{
+	return order < FL_PCP_CACHED_ORDERS || order == mem->pmd_order;
+}
+
+/* rmqueue_pcplist(): takes the head of the list, refilling it when empty; FL_PFN_NONE if nothing came. The frame is
+ * left as FL_KIND_PCP for fl_page_prep(). */
+fl_pfn fl_pcp_alloc(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, unsigned int order,
+		    unsigned int type, uint32_t alloc_flags);
+
+/* free_frozen_page_commit(): puts a page on the caller's CPU and drains what is over the limit. `type` is the list. */
+void fl_pcp_free(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, fl_pfn pfn, unsigned int order,
+		 unsigned int type);
+
+/* Drains this CPU's lists of one zone, or of all zones when zone is NULL (drain_local_pages). */
+void fl_pcp_drain_cpu(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, unsigned int cpu);
+
+/* drain_all_pages(): all CPUs; zone NULL: all zones. */
+void fl_pcp_drain_all(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone);
+
+/* decay_pcp_high(): what vmstat_update does about once a second on each CPU for each zone. True if it drained. */
+bool fl_pcp_decay(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, unsigned int cpu);
+
+/* zone_batchsize(), zone_highsize(): pure functions of the zone's size, low watermark and CPU count. */
+int fl_pcp_batch(uint32_t managed, unsigned int page_shift);
+int fl_pcp_high(uint32_t managed, uint64_t low_wmark, unsigned int cpus, unsigned int high_fraction, int batch,
+		bool max);
+
+/* Recomputes batch, high_min and high_max of a zone (zone_pcp_update). */
+void fl_pcp_update(struct fl_mem *mem, struct fl_zone *zone);
+
+/* Pages on the lists of all CPUs of a zone. */
+uint32_t fl_pcp_pages(const struct fl_mem *mem, const struct fl_zone *zone);
+
+#endif
