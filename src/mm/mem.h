@@ -169,7 +169,7 @@ struct fl_mem {
 	unsigned int guard_minorder;
 	struct fl_decisions decide;
 	struct fl_settings set;
-	const struct fl_costs *cost;
+	const struct fl_cost *cost;
 	struct fl_sim *sim; /* NULL in benches and unit tests without time */
 	uint64_t vm[FL_VM_COUNT];
 	uint64_t mthp[FL_MAX_ORDERS][FL_MTHP_COUNT];
@@ -184,7 +184,7 @@ struct fl_mem_config {
 	const struct fl_geometry *geometry;
 	const struct fl_decisions *decide;
 	const struct fl_settings *settings; /* NULL: defaults of the kernel */
-	const struct fl_costs *cost;
+	const struct fl_cost *cost;
 	struct fl_sim *sim;
 };
 
