@@ -1,0 +1,43 @@
+/*
+ * machine/geometry.h - the machine that a run happens on: from sizes as people give them, or from a file, to the
+ * ranges, zones and reserved pages that the model boots with.
+ *
+ * The standard machine is an x86-64 guest (design section 5): memory below 3 GiB in DMA (16 MiB) and DMA32, the rest
+ * from 4 GiB up in Normal; reserved are the low 1 MiB, a kernel image, and 1/64 of each zone for the memory map.
+ */
+#ifndef FL_MACHINE_GEOMETRY_H
+#define FL_MACHINE_GEOMETRY_H
+
+#include "base/error.h"
+#include "base/result.h"
+#include "mm/mem.h"
+
+/* What is asked for; 0 is the default of each. */
+struct fl_machine_wish {
+	int64_t memory_bytes;     /* RAM, reserved memory included; default 4 GiB */
+	int64_t swap_bytes;       /* default none */
+	int64_t scale_bytes;      /* size of the load; default: the memory */
+	int cpus;                 /* default 4 */
+	int64_t page_bytes;       /* 4K (default), 16K or 64K */
+	int64_t below_4g_bytes;   /* memory below 4 GiB, as QEMU's max-ram-below-4g; default 3 GiB */
+	int guard_minorder;       /* debug_guardpage_minorder; default off */
+	const char *file;         /* a machine description that replaces the standard machine; NULL: none */
+};
+
+struct fl_machine {
+	struct fl_geometry geometry;
+	uint64_t memory_bytes, swap_bytes, scale_bytes;
+	uint64_t page_bytes, huge_bytes; /* base page; PMD-mapped huge page */
+};
+
+/* Builds and checks a machine. Refusals are sentences of class INPUT that name the least or nearest size. */
+int fl_machine_make(const struct fl_machine_wish *wish, struct fl_machine *ret, struct fl_error *reterr);
+
+/* Reads the JSON text of a machine description (docs/SCENARIOS.md) over `wish`; `filename` is for messages. */
+int fl_machine_parse(const char *filename, const char *text, size_t length, const struct fl_machine_wish *wish,
+		     struct fl_machine *ret, struct fl_error *reterr);
+
+/* Describes the machine for the result document: memory, swap, scale, cpus, page size, zones. */
+void fl_machine_describe(const struct fl_machine *machine, struct fl_fields *to);
+
+#endif
