@@ -52,6 +52,73 @@ struct fl_gap_facts {
 	unsigned int order;
 };
 
+/* Suitability of a zone for compaction: the order-0 test (facts 2.1 step 3). Marks in pages, boost included. */
+struct fl_suitable_facts {
+	unsigned int order, costly_order;
+	unsigned int gap;         /* of decision compact_gap */
+	uint64_t mark;            /* the asker's */
+	uint64_t min, low;        /* of the zone */
+};
+
+/* THP settings as compaction's policies may read them: bit o of a mask is anonymous order o. */
+struct fl_thp_orders {
+	uint32_t always, madvise, inherit;
+	bool global_always, global_madvise;
+	unsigned int pmd_order;
+};
+
+/* A watermark test with the free pages of a zone: from which order on do free chunks count (0: all pages do)? */
+struct fl_effective_free_facts {
+	unsigned int test; /* enum fl_free_test */
+	unsigned int order;
+	unsigned int pageblock_order;
+	bool defrag_mode; /* set, on a kernel that has it */
+	struct fl_thp_orders thp;
+};
+
+/* The order for which proactive compaction scores fragmentation; asked at every look. */
+struct fl_score_order_facts {
+	struct fl_thp_orders thp;
+};
+
+/* The marks of the proactive score, 0..100. */
+struct fl_proactive_mark_facts {
+	unsigned int proactiveness;
+	unsigned int score_order, pmd_order;
+	unsigned int low; /* for the high mark: what proactive_low said */
+};
+
+/* May proactive compaction start (or go on) while kswapd is running? */
+struct fl_beside_kswapd_facts {
+	bool at_start; /* the gate before a run; else the test inside it */
+	unsigned int score_order, costly_order;
+};
+
+/* compact_control.order of a proactive run; -1 turns off suitability, fast searches and targets kept for the order. */
+struct fl_proactive_order_facts {
+	unsigned int score_order;
+};
+
+/* Does isolation for migration leave this folio where it is? */
+struct fl_skip_isolation_facts {
+	int target_order; /* compact_control.order: -1 for proactive and manual */
+	unsigned int folio_order;
+	unsigned int pageblock_order;
+	bool proactive;
+	unsigned int run_score_order; /* score order at the start of this run */
+	unsigned int score_order;     /* score order by the settings now */
+};
+
+/* May a direct compactor scan this pageblock for pages to move away? */
+struct fl_source_facts {
+	unsigned int block_type;
+	unsigned int want; /* migratetype of the request */
+	int order;
+	unsigned int pageblock_order;
+	bool async;
+};
+
+
 /* Settings that decide whether huge pages count as enabled (for khugepaged and min_free_kbytes). */
 struct fl_thp_facts {
 	uint32_t always, madvise, inherit; /* bit o: anonymous order o */
@@ -94,6 +161,26 @@ struct fl_no_facts {
 	  "has this CPU freed so much in a row that high-order pages leave its lists") \
 	X(compact_gap, unsigned int, struct fl_gap_facts, \
 	  "free pages above the watermark that compaction needs (compact_gap)") \
+	X(compact_suitable_mark, uint64_t, struct fl_suitable_facts, \
+	  "free pages that compaction_suitable asks for, without the lowmem reserve") \
+	X(compact_source, bool, struct fl_source_facts, \
+	  "may a direct compactor move pages out of this pageblock") \
+	X(compact_skip_folio, bool, struct fl_skip_isolation_facts, \
+	  "does isolation leave a folio of this order where it is") \
+	X(compact_stall_counts_deferred, bool, struct fl_no_facts, \
+	  "does an attempt that was deferred in every zone count as compact_stall") \
+	X(proactive_score_order, unsigned int, struct fl_score_order_facts, \
+	  "order for which proactive compaction scores fragmentation") \
+	X(proactive_low, unsigned int, struct fl_proactive_mark_facts, \
+	  "score at which proactive compaction of a zone stops") \
+	X(proactive_high, unsigned int, struct fl_proactive_mark_facts, \
+	  "score of the node above which proactive compaction starts") \
+	X(proactive_beside_kswapd, bool, struct fl_beside_kswapd_facts, \
+	  "may proactive compaction start or go on while kswapd runs") \
+	X(proactive_order, int, struct fl_proactive_order_facts, \
+	  "target order of a proactive run, -1 for none") \
+	X(effective_free_order, unsigned int, struct fl_effective_free_facts, \
+	  "smallest free chunks that a watermark test of compaction or kswapd counts") \
 	X(thp_raises_min_free, bool, struct fl_thp_facts, \
 	  "do these THP settings raise min_free_kbytes and start khugepaged") \
 	X(min_free_for_thp, uint64_t, struct fl_min_free_facts, \

@@ -20,6 +20,7 @@
 
 struct fl_mem;
 struct fl_zone;
+struct fl_kcompactd;
 
 /* Geometry of a machine: plain data, made by the machine room. */
 #define FL_GEOMETRY_RANGES 64
@@ -177,6 +178,7 @@ struct fl_mem {
 	uint64_t extfrag[FL_MIGRATETYPES][FL_MIGRATETYPES][FL_MAX_ORDERS][FL_EXTFRAG_HOWS]; /* [want][taken][order] */
 	struct fl_trace_sink trace;
 	struct fl_geometry geometry;
+	struct fl_kcompactd *kcompactd; /* NULL until made (compaction.h) */
 };
 
 /* What mem is made with. `decide` must be complete. Cost table and simulation are borrowed. */
