@@ -9,6 +9,7 @@
 #define FL_BASE_JSON_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Edits (insert, delete, replace, swap of neighbours; case counts half as nothing) that turn a into b. */
+/* Edits (insert, delete, replace, swap of neighbours; upper and lower case are the same) that turn a into b. */
 size_t fl_names_distance(const char *a, const char *b);
 
 /*

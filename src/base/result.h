@@ -86,6 +86,7 @@ struct fl_result {
 	bool interrupted; /* not all runs that were wanted are there */
 	struct fl_metric *metrics;
 	size_t metrics_count;
+	size_t *index, index_slots; /* of metrics by name and phase; private */
 	struct fl_comparison *comparisons; /* filled by stats */
 	size_t comparisons_count;
 	struct fl_published *published;
@@ -112,6 +113,9 @@ void fl_result_shape(struct fl_result *result, const char *const *kernels, size_
 void fl_result_take(struct fl_result *result, size_t kernel, size_t run, const struct fl_record *record);
 
 void fl_result_add_note(struct fl_result *result, size_t kernel, size_t run, bool died, const char *text);
+
+/* The metric (name, phase), made without values when it is new. Valid until the next one is made. */
+struct fl_metric *fl_result_add_metric(struct fl_result *result, const char *name, const char *phase);
 
 /* The metric (name, phase), or NULL. */
 const struct fl_metric *fl_result_find(const struct fl_result *result, const char *name, const char *phase);
