@@ -179,6 +179,11 @@ struct fl_mem {
 	struct fl_trace_sink trace;
 	struct fl_geometry geometry;
 	struct fl_kcompactd *kcompactd; /* NULL until made (compaction.h) */
+	struct fl_vmscan *vmscan;       /* reclaim: vmscan.h */
+	struct fl_swap *swap;           /* swapfile.h */
+	struct fl_filemap *filemap;     /* filemap.h */
+	struct fl_writeback *writeback; /* page_writeback.h */
+	struct fl_oom *oom;             /* oom_kill.h */
 };
 
 /* What mem is made with. `decide` must be complete. Cost table and simulation are borrowed. */
