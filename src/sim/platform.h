@@ -9,16 +9,16 @@
 
 #include <stddef.h>
 
-/* Zeroed memory for structs; out of memory ends the program with a sentence. Freed with fl_mem_free (NULL allowed). */
-void *fl_mem_new(size_t size) __attribute__((malloc));
+/* Zeroed memory for structs; out of memory ends the program with a sentence. Freed with fl_host_free (NULL allowed). */
+void *fl_host_alloc(size_t size) __attribute__((malloc));
 /* Like realloc; the new tail is NOT zeroed. */
-void *fl_mem_resize(void *p, size_t size);
-void fl_mem_free(void *p);
+void *fl_host_resize(void *p, size_t size);
+void fl_host_free(void *p);
 
 /* Zeroed address space for the large arrays of the model: costs nothing until touched (mmap, no reserve). Never clear or
  * checksum it at the start. */
-void *fl_mem_map(size_t bytes);
-void fl_mem_unmap(void *p, size_t bytes);
+void *fl_host_map(size_t bytes);
+void fl_host_unmap(void *p, size_t bytes);
 
 /* A coroutine stack: FL_STACK_BYTES usable above a guard page. */
 #define FL_STACK_BYTES (256u * 1024)
