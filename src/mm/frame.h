@@ -43,8 +43,8 @@
 
 struct fl_frame {
 	uint32_t next, prev; /* list links; in a batch: CPU and slot */
-	uint32_t owner;      /* anon: VMA id; file: mapping id; slab: slab id; page table: mm id */
-	uint32_t index;      /* page index in the owner */
+	uint32_t owner;      /* anon: mm id; file: mapping id; slab: slab id; page table: mm id */
+	uint32_t index;      /* page index in the owner (anon: virtual page number) */
 	uint16_t mapcount;   /* page table entries that map it */
 	uint16_t refcount;
 };

@@ -21,6 +21,13 @@
 struct fl_mem;
 struct fl_zone;
 struct fl_kcompactd;
+struct fl_lru;
+struct fl_mm_table;
+struct fl_slabs;
+struct fl_thp_state;
+struct fl_ipc_table;
+struct fl_dcache;
+struct fl_stack_cache;
 
 /* Geometry of a machine: plain data, made by the machine room. */
 #define FL_GEOMETRY_RANGES 64
@@ -184,6 +191,15 @@ struct fl_mem {
 	struct fl_filemap *filemap;     /* filemap.h */
 	struct fl_writeback *writeback; /* page_writeback.h */
 	struct fl_oom *oom;             /* oom_kill.h */
+	/* Made by fl_proc_init (proc.h). */
+	struct fl_lru *lru;              /* swap.h */
+	struct fl_mm_table *mms;         /* mmap.h */
+	struct fl_slabs *slab;           /* slab.h */
+	struct fl_thp_state *thp;        /* huge_memory.h */
+	struct fl_ipc_table *ipc;        /* ipc.h */
+	struct fl_dcache *dcache;        /* dcache.h */
+	struct fl_stack_cache *stacks;   /* process.h: one a CPU */
+	struct fl_waitqueue migration_wq; /* faults that met FL_MIGRATING */
 };
 
 /* What mem is made with. `decide` must be complete. Cost table and simulation are borrowed. */
