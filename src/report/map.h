@@ -3,8 +3,9 @@
  *
  * One cell is one pageblock, or several where memory is too large for the picture (the text says how many). A cell
  * shows a kind, by the rule below, and whether it is more than half full: capital letter, strong colour. Long
- * stretches of the same are left out and said. The figure at the right of each row counts the pinned pageblocks, so
- * that a single unmovable page in a row of cells is never hidden by the picture. A legend counts the kinds exactly.
+ * stretches of the same are left out and said. The figure at the right of each row is the share of pinned pageblocks
+ * (that hold unmovable pages) in per cent: 0 only if there is none, 100 only if all are, so that the one among many
+ * that a cell stands for is never hidden. A legend counts the kinds exactly.
  *
  * Works on struct fl_census alone: a live kernel (observe) and the model (machine) fill the same struct.
  */
@@ -17,7 +18,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-/* Kinds of pageblock; the first rule that fits decides. In the picture of several pageblocks the later kind wins. */
+/* Kinds of pageblock. A cell of several pageblocks shows the commonest kind among them, of equals the later one. */
 enum fl_map_kind {
 	FL_MAP_HOLE,        /* no memory */
 	FL_MAP_NOT_MANAGED, /* present, not handed to the allocator */
@@ -25,6 +26,7 @@ enum fl_map_kind {
 	FL_MAP_HUGE,        /* huge pages (THP of PMD order, hugetlb) and free pages only */
 	FL_MAP_MOVABLE,     /* movable and free pages only: a huge page once they have moved */
 	FL_MAP_RESERVED,    /* reserved pages, no unmovable ones */
+	FL_MAP_UNSURE,      /* nothing unmovable but unidentified pages: kernel memory or per-CPU lists (live only) */
 	FL_MAP_PGTABLE,     /* unmovable, no movable pages: page tables are most of the unmovable */
 	FL_MAP_SLAB,        /* the same, slab */
 	FL_MAP_KERNEL,      /* the same, other kernel pages */
