@@ -115,7 +115,7 @@ static void add_address(struct fl_text *to, double gib)
 static void add_size(struct fl_text *to, uint64_t bytes)
 {
 	if (bytes >= 10ull << 30 || (bytes >= 1ull << 30 && bytes % (1ull << 30) == 0))
-		fl_text_add(to, "%" PRIu64 " GiB", (bytes + (1ull << 29)) >> 30);
+		fl_text_add(to, "%" PRIu64 " GiB", (bytes + (UINT64_C(1) << 29)) >> 30);
 	else if (bytes >= 1u << 20)
 		fl_text_add(to, "%" PRIu64 " MiB", bytes >> 20);
 	else
@@ -242,8 +242,11 @@ static void draw_zone_head(struct view *view, unsigned int zone)
 		fl_census_count(view->census[i], (int)zone, &counts);
 		if (i == 0)
 			fl_text_add(to, "%s: %" PRIu64 " pageblocks", view->census[0]->zone_names[zone], counts.pageblocks);
-		fl_text_add(to, "%s %" PRIu64 " pinned%s%s", i ? "," : ",", counts.unmovable_pageblocks,
-			    view->count > 1 ? " in " : "", view->count > 1 ? view->names[i] : "");
+		fl_text_add(to, ", %" PRIu64 " pinned", counts.unmovable_pageblocks - counts.unsure_pageblocks);
+		if (counts.unsure_pageblocks)
+			fl_text_add(to, " and %" PRIu64 " perhaps", counts.unsure_pageblocks);
+		if (view->count > 1)
+			fl_text_add(to, " in %s", view->names[i]);
 	}
 	fl_text_add_char(to, '\n', 1);
 }
@@ -313,7 +316,8 @@ static void draw_legend(struct view *view, int zone)
 		all += kinds[0][i];
 	fl_text_add(view->pen.to, "\n1 cell = %" PRIu64 " pageblock%s of ", k, k > 1 ? "s" : "");
 	add_size(view->pen.to, (uint64_t)view->census[0]->page_size * view->census[0]->pages_per_block);
-	fl_text_add(view->pen.to, "%s; capital letter: more than half full\n",
+	fl_text_add(view->pen.to, "%s; capital letter: more than half full.\n"
+		    "pin%%: pageblocks with unmovable pages for certain, of 100.\n",
 		    k > 1 ? ", the commonest kind among them" : "");
 	if (view->count > 1)
 		fl_text_add(view->pen.to, "%*s %8s %8s %8s\n", 17, "", "first", "second", "change");
@@ -336,11 +340,12 @@ static void draw_counts(struct view *view, int zone)
 		if (view->count > 1)
 			fl_text_add(view->pen.to, "%s: ", view->names[i]);
 		fl_text_add(view->pen.to, "%" PRIu64 " of %" PRIu64 " pageblocks are wholly free, %" PRIu64
-			    " more if movable pages\nwent away; %" PRIu64 " are pinned by %" PRIu64 " unmovable pages",
+			    " more if movable pages\nwent away; %" PRIu64 " hold unmovable pages, %" PRIu64 " of them",
 			    c.free_huge_slots, c.pageblocks, c.reclaimable_huge_slots - c.free_huge_slots,
 			    c.unmovable_pageblocks, c.unmovable_pages);
 		if (c.unsure_pageblocks)
-			fl_text_add(view->pen.to, " (%" PRIu64 " of them perhaps)", c.unsure_pageblocks);
+			fl_text_add(view->pen.to, "; in %" PRIu64 " pageblocks these are perhaps\nfree pages on per-CPU lists",
+				    c.unsure_pageblocks);
 		fl_text_add(view->pen.to, ".\n");
 	}
 }

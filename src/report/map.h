@@ -4,8 +4,8 @@
  * One cell is one pageblock, or several where memory is too large for the picture (the text says how many). A cell
  * shows a kind, by the rule below, and whether it is more than half full: capital letter, strong colour. Long
  * stretches of the same are left out and said. The figure at the right of each row is the share of pinned pageblocks
- * (that hold unmovable pages) in per cent: 0 only if there is none, 100 only if all are, so that the one among many
- * that a cell stands for is never hidden. A legend counts the kinds exactly.
+ * (that hold unmovable pages for certain) in per cent: 0 only if there is none, 100 only if all are, so that the one
+ * among many that a cell stands for is never hidden. A legend counts the kinds exactly.
  *
  * Works on struct fl_census alone: a live kernel (observe) and the model (machine) fill the same struct.
  */

@@ -17,7 +17,7 @@ static void add_block(struct fl_mapcell *cell, const struct fl_census *census, c
 		return;
 	cell->blocks++;
 	cell->kinds[kind]++;
-	cell->pinned += fl_census_unmovable(b) > 0;
+	cell->pinned += fl_census_unmovable(b) > b->unidentified;
 	cell->polluted += kind == FL_MAP_POLLUTED;
 	cell->unidentified += b->unidentified;
 	for (int i = 0; i < FL_CENSUS_CLASSES; i++)

@@ -15,7 +15,7 @@
 
 struct fl_mapcell {
 	uint32_t blocks;      /* 0: no memory here */
-	uint32_t pinned;      /* of these: hold unmovable pages */
+	uint32_t pinned;      /* of these: hold unmovable pages for certain */
 	uint32_t polluted;
 	uint32_t kinds[FL_MAP_KINDS];
 	uint32_t pages[FL_CENSUS_CLASSES];
