@@ -20,8 +20,8 @@ struct fl_device_model {
 
 struct fl_device_totals {
 	uint64_t reads, writes, read_bytes, write_bytes;
-	uint64_t busy_ns;  /* time with at least one request under way, up to the last change */
-	uint64_t wait_ns;  /* sum over requests of the time from submission to completion */
+	uint64_t busy_ns; /* time with at least one request under way, up to now */
+	uint64_t wait_ns; /* sum over completed requests of the time from submission to completion */
 };
 
 struct fl_device;

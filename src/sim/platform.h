@@ -7,6 +7,7 @@
 #ifndef FL_SIM_PLATFORM_H
 #define FL_SIM_PLATFORM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Zeroed memory for structs; out of memory ends the program with a sentence. Freed with fl_host_free (NULL allowed). */
@@ -20,25 +21,37 @@ void fl_host_free(void *p);
 void *fl_host_map(size_t bytes);
 void fl_host_unmap(void *p, size_t bytes);
 
-/* A coroutine stack: FL_STACK_BYTES usable above a guard page. */
-#define FL_STACK_BYTES (256u * 1024)
+/* ---- Stacks of coroutines ---- */
+
+/* Usable bytes above one guard page. 256 KiB of address space cost no more memory than 64; frames are several times
+ * larger under AddressSanitizer. */
+#define FL_STACK_BYTES ((size_t)256 * 1024)
 
 struct fl_stack {
-	void *low;            /* lowest usable byte; the guard page lies below */
-	void *sp;             /* saved stack pointer of the suspended code */
-	void *fake_stack;     /* AddressSanitizer's, while suspended */
-	const char *owner;    /* name of the task, for the overflow message */
+	void *low;         /* lowest usable byte; the guard page lies below */
+	void *sp;          /* saved stack pointer of the suspended code */
+	void *main_sp;     /* the same of the code that entered */
+	const char *owner; /* name of the task, for the overflow message */
+	void (*entry)(void *arg);
+	void *arg;
+	bool entered;      /* the entry function has begun */
+	bool is_discarded; /* leave for good at the next entering */
+	/* AddressSanitizer's view, while suspended / of the code that entered */
+	void *fake_stack;
+	const void *main_bottom;
+	size_t main_size;
 	unsigned int valgrind_id;
-	struct fl_stack *next; /* free list */
+	struct fl_stack *next; /* free list of the pool */
 };
 
 struct fl_stack *fl_stack_new(void);
 void fl_stack_free(struct fl_stack *stack);
 
-/* Tells the overflow handler which stack is in use (NULL: main). The handler says "task NAME: stack overflow" and dies of
- * the signal. */
+/* The stack that code runs on, NULL on the main stack: tells the overflow handler whose guard page was hit. */
 extern struct fl_stack *fl_stack_current;
-/* Installs the handler once per process; keeps away when a sanitizer has its own. */
+
+/* Installs, once per process, a handler on a stack of its own that says "task NAME: stack overflow" and lets the signal
+ * kill the process. Does nothing under AddressSanitizer, which reports overflows itself. */
 void fl_stack_catch_overflow(void);
 
 #endif

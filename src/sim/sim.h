@@ -55,8 +55,7 @@ struct fl_waitqueue {
 
 /* Which of the events of one instant goes first. */
 enum fl_event_priority {
-	FL_EVENT_DEVICE, /* completions */
-	FL_EVENT_TIMER,  /* timers, sleeps, timeouts */
+	FL_EVENT_TIMER,  /* timers, sleeps, timeouts, and completions of devices */
 	FL_EVENT_CPU,    /* ends of CPU slices: after the wake-ups of the same instant */
 };
 
@@ -66,7 +65,7 @@ struct fl_timer {
 	void (*fn)(struct fl_timer *timer, void *arg);
 	void *arg;
 	uint32_t heap_index_plus_one; /* 0: not pending */
-	uint8_t priority;             /* enum fl_event_priority; set by fl_timer_set */
+	uint8_t priority;             /* enum fl_event_priority; zeroed memory means FL_EVENT_TIMER */
 };
 
 /* Calls fn(timer, arg) at `when` (not before now), on the main stack; a pending timer is moved. */
@@ -115,6 +114,7 @@ struct fl_task {
 	struct fl_task *wait_prev, *wait_next; /* wait queue */
 	struct fl_waitqueue *waits_on;
 	struct fl_timer timer;
+	struct fl_task **io_waiter; /* where the request it waits for points back to it */
 	struct fl_stack *stack; /* while it has work */
 	void (*body)(struct fl_task *, void *);
 	void *body_arg;
@@ -164,8 +164,8 @@ static inline void fl_charge_user(struct fl_task *task, uint32_t ns)
 	task->pending_user_ns += ns;
 }
 
-/* Lets all charged time pass now, sharing the CPU; others run meanwhile. Off a task's stack (sim == NULL): only
- * accounts. */
+/* Lets all charged time pass now, sharing the CPU; others run meanwhile. Without a sim it only accounts; called on the
+ * main stack (inside fl_task_call_on_main) it does nothing and the time passes at the task's next preemption point. */
 void fl_task_settle(struct fl_task *task);
 
 /* A preemption point: lets charged time pass when it has reached the quantum. State may have changed after it. */
