@@ -22,6 +22,11 @@ void *fl_xrealloc(void *p, size_t size)
 	return q;
 }
 
+void fl_xfree(void *p)
+{
+	free(p);
+}
+
 void *fl_xmalloc(size_t size)
 {
 	return fl_xrealloc(NULL, size);

@@ -31,6 +31,7 @@ void fl_text_add_char(struct fl_text *text, char c, size_t times);
 void *fl_xmalloc(size_t size) __attribute__((malloc));
 void *fl_xcalloc(size_t count, size_t size) __attribute__((malloc));
 void *fl_xrealloc(void *p, size_t size);
+void fl_xfree(void *p);
 char *fl_xstrdup(const char *s) __attribute__((malloc));
 char *fl_xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

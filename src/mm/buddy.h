@@ -34,6 +34,10 @@ void fl_del_from_free_list(struct fl_mem *mem, struct fl_zone *zone, fl_pfn pfn,
 unsigned int fl_move_freepages_block(struct fl_mem *mem, struct fl_zone *zone, fl_pfn block_start, unsigned int from,
 				     unsigned int to);
 
+/* move_to_free_list(): one listed chunk goes to the tail of the list of another type. */
+void fl_move_listed_chunk(struct fl_mem *mem, struct fl_zone *zone, fl_pfn pfn, unsigned int order, unsigned int from,
+			  unsigned int to);
+
 /* __isolate_free_page(): takes a whole free chunk for compaction; false when the watermark forbids it. The frame
  * becomes FL_KIND_TARGET. Retags pageblocks to Movable for orders of at least pageblock order - 1. */
 bool fl_isolate_free_page(struct fl_mem *mem, struct fl_zone *zone, fl_pfn pfn, unsigned int order);

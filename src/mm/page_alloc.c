@@ -1,0 +1,243 @@
+/*
+ * mm/page_alloc.c - requests for pages: zone list walk, removal, preparation, frees. Mirrors __alloc_pages,
+ * get_page_from_freelist, rmqueue and free_unref_page (6.12; __alloc_frozen_pages and free_frozen_pages in 7.3).
+ */
+#include "mm/page_alloc.h"
+
+#include "mm/buddy.h"
+#include "mm/pageblock.h"
+#include "mm/pcp.h"
+#include "mm/vmscan.h"
+#include "mm/watermark.h"
+
+/* ---- Preparation and undoing ---- */
+
+/* Keeps pageblock.unmovable for an allocation of an unmovable kind. */
+static inline void block_unmovable_add(struct fl_mem *mem, fl_pfn pfn, unsigned int order, int sign)
+{
+	struct fl_pageblock *b = fl_pageblock_of(mem, pfn);
+	unsigned int step = order < mem->pageblock_order ? order : mem->pageblock_order;
+
+	for (unsigned int i = 0; i < 1u << (order - step); i++)
+		b[i].unmovable = (uint16_t)(b[i].unmovable + sign * (int)(1u << step));
+}
+
+void fl_page_prep(struct fl_mem *mem, fl_pfn pfn, unsigned int order, enum fl_kind kind)
+{
+	mem->frames.state[pfn] = fl_state(kind, order);
+	mem->frames.record[pfn].mapcount = 0;
+	mem->frames.record[pfn].refcount = 1;
+	if (fl_kind_is_unmovable(kind))
+		block_unmovable_add(mem, pfn, order, 1);
+}
+
+void fl_page_set_kind(struct fl_mem *mem, fl_pfn pfn, enum fl_kind kind)
+{
+	uint32_t state = mem->frames.state[pfn];
+	unsigned int order = fl_state_order(state);
+	bool was = fl_kind_is_unmovable(fl_state_kind(state)), is = fl_kind_is_unmovable(kind);
+
+	FL_ASSERT(fl_kind_is_allocated(fl_state_kind(state)) && fl_kind_is_allocated(kind));
+	mem->frames.state[pfn] = (state & ~FL_STATE_KIND_MASK) | kind;
+	if (was != is)
+		block_unmovable_add(mem, pfn, order, is ? 1 : -1);
+}
+
+void fl_page_split(struct fl_mem *mem, fl_pfn pfn, unsigned int order)
+{
+	uint32_t state = mem->frames.state[pfn];
+
+	FL_ASSERT(fl_state_order(state) == order && fl_kind_is_allocated(fl_state_kind(state)));
+	for (unsigned int i = 0; i < 1u << order; i++) {
+		mem->frames.state[pfn + i] = state & ~FL_STATE_ORDER_MASK;
+		mem->frames.record[pfn + i].mapcount = 0;
+		mem->frames.record[pfn + i].refcount = 1;
+	}
+}
+
+/* ---- Taking from a zone ---- */
+
+/* rmqueue_buddy(): straight from the buddy lists. */
+static fl_pfn rmqueue_buddy(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone,
+			    const struct fl_alloc_context *ac, uint32_t alloc_flags)
+{
+	fl_pfn pfn = FL_PFN_NONE;
+
+	fl_charge(who->task, mem->cost->alloc_buddy);
+	if (alloc_flags & FL_ALLOC_HIGHATOMIC)
+		pfn = fl_rmqueue_smallest(mem, who, zone, ac->order, FL_HIGHATOMIC);
+	if (pfn == FL_PFN_NONE) {
+		enum fl_rmqueue_mode mode = FL_RMQUEUE_NORMAL;
+
+		pfn = fl_rmqueue(mem, who, zone, ac->order, ac->type, alloc_flags, &mode);
+	}
+	/* The last reserve of those who cannot wait. */
+	if (pfn == FL_PFN_NONE && (alloc_flags & (FL_ALLOC_OOM | FL_ALLOC_NON_BLOCK)))
+		pfn = fl_rmqueue_smallest(mem, who, zone, ac->order, FL_HIGHATOMIC);
+	if (pfn != FL_PFN_NONE && (alloc_flags & FL_ALLOC_HIGHATOMIC) &&
+	    (alloc_flags & FL_ALLOC_WMARK_MASK) == FL_WMARK_MIN &&
+	    mem->decide.highatomic_reserve_late(&(struct fl_no_facts){ 0 }))
+		fl_reserve_highatomic(mem, zone, pfn, ac->order);
+	return pfn;
+}
+
+/* rmqueue() */
+static inline fl_pfn rmqueue(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone,
+			     const struct fl_alloc_context *ac, uint32_t alloc_flags)
+{
+	fl_pfn pfn = FL_PFN_NONE;
+
+	if (FL_LIKELY(fl_pcp_allowed_order(mem, ac->order)))
+		pfn = fl_pcp_alloc(mem, who, zone, ac->order, ac->type, alloc_flags);
+	if (pfn == FL_PFN_NONE)
+		pfn = rmqueue_buddy(mem, who, zone, ac, alloc_flags);
+	if (FL_LIKELY(pfn != FL_PFN_NONE))
+		fl_count(mem, FL_VM_pgalloc_dma + zone->index, UINT64_C(1) << ac->order);
+	if (FL_UNLIKELY(zone->flags & FL_ZONE_BOOSTED_WATERMARK) && (alloc_flags & FL_ALLOC_KSWAPD)) {
+		zone->flags &= ~FL_ZONE_BOOSTED_WATERMARK;
+		fl_wakeup_kswapd(mem, who, zone, 0, 0, zone->index);
+	}
+	return pfn;
+}
+
+/* The watermarks of one zone: may this request take from it? */
+static inline bool zone_allows(struct fl_mem *mem, struct fl_zone *zone, const struct fl_alloc_context *ac,
+			       uint32_t alloc_flags)
+{
+	uint64_t mark;
+
+	if (!(zone->flags & FL_ZONE_BELOW_HIGH)) {
+		mark = fl_wmark_pages(zone, FL_WMARK_HIGH);
+		if (FL_LIKELY(fl_watermark_fast(mem, zone, ac->order, mark, ac->ceiling, alloc_flags, ac->gfp)))
+			return true;
+		zone->flags |= FL_ZONE_BELOW_HIGH;
+	}
+	mark = fl_wmark_pages(zone, alloc_flags & FL_ALLOC_WMARK_MASK);
+	if (fl_watermark_fast(mem, zone, ac->order, mark, ac->ceiling, alloc_flags, ac->gfp))
+		return true;
+	return alloc_flags & FL_ALLOC_NO_WATERMARKS;
+}
+
+fl_pfn fl_get_page_from_freelist(struct fl_mem *mem, struct fl_caller *who, const struct fl_alloc_context *ac,
+				 uint32_t alloc_flags)
+{
+	for (;;) {
+		for (unsigned int z = ac->preferred + 1; z-- > 0;) {
+			struct fl_zone *zone = &mem->zone[z];
+			fl_pfn pfn;
+
+			if (!zone->managed || !zone_allows(mem, zone, ac, alloc_flags))
+				continue;
+			pfn = rmqueue(mem, who, zone, ac, alloc_flags);
+			if (pfn == FL_PFN_NONE)
+				continue;
+			fl_page_prep(mem, pfn, ac->order, ac->kind);
+			if (FL_UNLIKELY(alloc_flags & FL_ALLOC_HIGHATOMIC) &&
+			    !mem->decide.highatomic_reserve_late(&(struct fl_no_facts){ 0 }))
+				fl_reserve_highatomic(mem, zone, pfn, ac->order);
+			return pfn;
+		}
+		/* Rather mix types than go without, unless defrag_mode forbids it. */
+		if (!(alloc_flags & FL_ALLOC_NOFRAGMENT) || mem->set.defrag_mode)
+			return FL_PFN_NONE;
+		alloc_flags &= ~FL_ALLOC_NOFRAGMENT;
+	}
+}
+
+/* ---- Requests ---- */
+
+uint32_t fl_alloc_flags_nofragment(const struct fl_mem *mem, const struct fl_alloc_context *ac)
+{
+	if (mem->set.defrag_mode)
+		return FL_ALLOC_NOFRAGMENT;
+	return ac->preferred == FL_ZONE_NORMAL ? FL_ALLOC_NOFRAGMENT : 0;
+}
+
+/* prepare_alloc_pages(): zone list, type and the flags of the first pass. */
+static inline uint32_t prepare(const struct fl_mem *mem, struct fl_alloc_context *ac)
+{
+	uint32_t alloc_flags = FL_WMARK_LOW;
+
+	ac->type = mem->set.grouping_disabled ? FL_UNMOVABLE : fl_gfp_migratetype(ac->gfp);
+	ac->ceiling = fl_gfp_zone(ac->gfp);
+	ac->preferred = ac->ceiling;
+	while (ac->preferred > 0 && !mem->zone[ac->preferred].managed)
+		ac->preferred--;
+	if (ac->gfp & FL_GFP_KSWAPD_RECLAIM)
+		alloc_flags |= FL_ALLOC_KSWAPD;
+	if (ac->order && (ac->gfp & (FL_GFP_DIRECT_RECLAIM | FL_GFP_HIGH | FL_GFP_NOMEMALLOC)) == FL_GFP_HIGH &&
+	    mem->decide.highatomic_first_pass(&(struct fl_no_facts){ 0 }))
+		alloc_flags |= FL_ALLOC_HIGHATOMIC;
+	return alloc_flags | fl_alloc_flags_nofragment(mem, ac);
+}
+
+fl_pfn fl_page_alloc(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp, unsigned int order, enum fl_kind kind)
+{
+	struct fl_alloc_context ac = { .gfp = gfp, .order = order, .kind = kind };
+	uint32_t alloc_flags;
+	fl_pfn pfn;
+
+	FL_ASSERT(order <= mem->max_order);
+	fl_charge(who->task, mem->cost->alloc_pcp);
+	alloc_flags = prepare(mem, &ac);
+	pfn = fl_get_page_from_freelist(mem, who, &ac, alloc_flags);
+	if (FL_UNLIKELY(pfn == FL_PFN_NONE))
+		pfn = fl_alloc_slowpath(mem, who, &ac);
+	FL_TRACE(mem, who, mm_page_alloc, pfn, order, ac.type, gfp);
+	return pfn;
+}
+
+unsigned int fl_page_alloc_bulk(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp, unsigned int count,
+				enum fl_kind kind, fl_pfn *ret)
+{
+	struct fl_alloc_context ac = { .gfp = gfp, .order = 0, .kind = kind };
+	uint32_t alloc_flags = prepare(mem, &ac);
+	unsigned int got = 0;
+
+	for (unsigned int z = ac.preferred + 1; z-- > 0 && !got;) {
+		struct fl_zone *zone = &mem->zone[z];
+		uint64_t mark = fl_wmark_pages(zone, alloc_flags & FL_ALLOC_WMARK_MASK) + count;
+
+		if (!zone->managed || !fl_watermark_fast(mem, zone, 0, mark, ac.ceiling, alloc_flags, gfp))
+			continue;
+		for (; got < count; got++) {
+			ret[got] = fl_pcp_alloc(mem, who, zone, 0, ac.type, alloc_flags);
+			if (ret[got] == FL_PFN_NONE)
+				break;
+			fl_page_prep(mem, ret[got], 0, kind);
+			fl_charge(who->task, mem->cost->alloc_pcp);
+		}
+		fl_count(mem, FL_VM_pgalloc_dma + zone->index, got);
+	}
+	if (got)
+		return got;
+	ret[0] = fl_page_alloc(mem, who, gfp, 0, kind);
+	return ret[0] != FL_PFN_NONE;
+}
+
+/* ---- Frees ---- */
+
+void fl_page_free(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn, unsigned int order)
+{
+	uint32_t state = mem->frames.state[pfn];
+	struct fl_zone *zone = fl_zone_of(mem, pfn);
+	unsigned int type;
+
+	FL_ASSERT_MSG(fl_kind_is_allocated(fl_state_kind(state)) && fl_state_order(state) == order &&
+			      !(state & (FL_LRU | FL_BATCHED | FL_DEFERRED)),
+		      "a freed page is an allocated head of that order on no list");
+	FL_TRACE(mem, who, mm_page_free, pfn, order);
+	fl_charge(who->task, mem->cost->free);
+	if (fl_kind_is_unmovable(fl_state_kind(state)))
+		block_unmovable_add(mem, pfn, order, -1);
+	type = fl_pageblock_type(mem, pfn);
+	if (FL_LIKELY(fl_pcp_allowed_order(mem, order) && type != FL_ISOLATE)) {
+		/* Pages of reserves go to the Movable list and find their block's list when they are drained. */
+		fl_pcp_free(mem, who, zone, pfn, order, type < FL_PCPTYPES ? type : FL_MOVABLE);
+		return;
+	}
+	fl_count(mem, FL_VM_pgfree, UINT64_C(1) << order);
+	fl_charge(who->task, mem->cost->free_buddy);
+	mem->frames.state[pfn] = fl_state(FL_KIND_INTERIOR, 0);
+	fl_free_to_buddy(mem, who, zone, pfn, order, false);
+}
