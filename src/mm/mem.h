@@ -45,6 +45,7 @@ struct fl_geometry {
 	struct fl_pfn_range ranges[FL_GEOMETRY_RANGES];   /* present memory, rising, not overlapping */
 	struct fl_pfn_range reserved[FL_GEOMETRY_RANGES]; /* inside ranges: never managed */
 	unsigned int guard_minorder; /* debug_guardpage_minorder, 0: off */
+	unsigned int cpu_cache_kbytes; /* a CPU's share of data cache, 0: 2048 (only burst detection of per-CPU lists) */
 };
 
 /* The caller: current task, what it is allowed to do, and on whose account work goes. */

@@ -95,7 +95,7 @@ static inline fl_pfn rmqueue(struct fl_mem *mem, struct fl_caller *who, struct f
 		fl_count(mem, FL_VM_pgalloc_dma + zone->index, UINT64_C(1) << ac->order);
 	if (FL_UNLIKELY(zone->flags & FL_ZONE_BOOSTED_WATERMARK) && (alloc_flags & FL_ALLOC_KSWAPD)) {
 		zone->flags &= ~FL_ZONE_BOOSTED_WATERMARK;
-		fl_wakeup_kswapd(mem, who, zone, 0, 0, zone->index);
+		fl_wakeup_kswapd(mem, who, zone, 0, 0, zone->index, FL_TRIGGER_BOOST);
 	}
 	return pfn;
 }
@@ -194,7 +194,7 @@ unsigned int fl_page_alloc_bulk(struct fl_mem *mem, struct fl_caller *who, fl_gf
 	uint32_t alloc_flags = prepare(mem, &ac);
 	unsigned int got = 0;
 
-	for (unsigned int z = ac.preferred + 1; z-- > 0 && !got;) {
+	for (unsigned int z = ac.preferred + 1; z-- > 0;) {
 		struct fl_zone *zone = &mem->zone[z];
 		uint64_t mark = fl_wmark_pages(zone, alloc_flags & FL_ALLOC_WMARK_MASK) + count;
 
@@ -208,6 +208,7 @@ unsigned int fl_page_alloc_bulk(struct fl_mem *mem, struct fl_caller *who, fl_gf
 			fl_charge(who->task, mem->cost->alloc_pcp);
 		}
 		fl_count(mem, FL_VM_pgalloc_dma + zone->index, got);
+		break; /* the first zone that passes is the only one */
 	}
 	if (got)
 		return got;
