@@ -133,6 +133,8 @@ static void overflow(void *arg)
 	recurse(one, 0);
 }
 
+static struct sigaction handler_before_cmocka;
+
 /* What a child says on standard error when it runs over the end of its stack; its wait status in *status. */
 static void run_overflowing_child(char *said, size_t size, int *status)
 {
@@ -147,7 +149,7 @@ static void run_overflowing_child(char *said, size_t size, int *status)
 		struct fl_stack *stack = fl_stack_new();
 
 		dup2(ends[1], STDERR_FILENO);
-		signal(SIGSEGV, SIG_DFL); /* cmocka has handlers of its own */
+		sigaction(SIGSEGV, &handler_before_cmocka, NULL); /* the default, or AddressSanitizer's */
 		fl_stack_catch_overflow();
 		stack->owner = "kcompactd0";
 		fl_stack_prepare(stack, overflow, NULL);
@@ -187,5 +189,6 @@ int main(void)
 		cmocka_unit_test(test_overflow_names_the_task_and_dies_of_the_signal),
 	};
 
+	sigaction(SIGSEGV, NULL, &handler_before_cmocka);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
