@@ -17,6 +17,23 @@ json_t *fl_json_number(double value)
 	return j;
 }
 
+json_t *fl_json_text(const char *text)
+{
+	json_t *j = text ? json_string(text) : json_null();
+	char *plain;
+
+	if (j)
+		return j;
+	plain = fl_xstrdup(text);
+	for (char *p = plain; *p; p++)
+		if ((unsigned char)*p >= 0x80)
+			*p = '?';
+	j = json_string(plain);
+	free(plain);
+	FL_ASSERT(j);
+	return j;
+}
+
 char *fl_json_number_text(double value, char *buffer, size_t length)
 {
 	FL_ASSERT(isfinite(value));

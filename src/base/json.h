@@ -18,6 +18,9 @@
 /* A number, or null for NaN and infinities. */
 json_t *fl_json_number(double value);
 
+/* A text; bytes that are no UTF-8 (file names may hold any) become "?". NULL gives null. */
+json_t *fl_json_text(const char *text);
+
 /* A number as fl_json_write prints it; 32 bytes are enough. Returns buffer. */
 char *fl_json_number_text(double value, char *buffer, size_t length);
 
