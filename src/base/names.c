@@ -92,3 +92,8 @@ char *fl_names_hint(const char *word, const char *const *names, size_t count, ch
 		buffer[0] = '\0';
 	return buffer;
 }
+
+bool fl_names_equal(const char *a, const char *b)
+{
+	return strcmp(a, b) == 0;
+}

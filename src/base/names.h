@@ -4,7 +4,11 @@
 #ifndef FL_BASE_NAMES_H
 #define FL_BASE_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* Are the two texts the same? (The model proper calls no string functions of the C library.) */
+bool fl_names_equal(const char *a, const char *b);
 
 /* Edits (insert, delete, replace, swap of neighbours; upper and lower case are the same) that turn a into b. */
 size_t fl_names_distance(const char *a, const char *b);

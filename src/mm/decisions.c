@@ -22,22 +22,13 @@ const char *fl_decisions_missing(const struct fl_decisions *table)
 	return NULL;
 }
 
-#define COUNT(name, verdict, facts, line) +1
-enum { DECISIONS_COUNT = 0 FL_DECISIONS(COUNT) };
-#undef COUNT
-
-unsigned int fl_decisions_count(void)
-{
-	return DECISIONS_COUNT;
-}
-
 const char *fl_decision_name(unsigned int i)
 {
 #define NAME(name, verdict, facts, line) #name,
 	static const char *const names[] = { FL_DECISIONS(NAME) };
 #undef NAME
 
-	FL_ASSERT(i < DECISIONS_COUNT);
+	FL_ASSERT(i < FL_DECISION_COUNT);
 	return names[i];
 }
 
@@ -47,7 +38,7 @@ const char *fl_decision_line(unsigned int i)
 	static const char *const lines[] = { FL_DECISIONS(LINE) };
 #undef LINE
 
-	FL_ASSERT(i < DECISIONS_COUNT);
+	FL_ASSERT(i < FL_DECISION_COUNT);
 	return lines[i];
 }
 

@@ -60,7 +60,7 @@ struct fl_suitable_facts {
 	uint64_t min, low;        /* of the zone */
 };
 
-/* THP settings as compaction's policies may read them: bit o of a mask is anonymous order o. */
+/* THP settings as policies read them: bit o of a mask is anonymous order o. Made by fl_thp_orders_of() (sysctl.h). */
 struct fl_thp_orders {
 	uint32_t always, madvise, inherit;
 	bool global_always, global_madvise;
@@ -118,14 +118,6 @@ struct fl_source_facts {
 	bool async;
 };
 
-
-/* Settings that decide whether huge pages count as enabled (for khugepaged and min_free_kbytes). */
-struct fl_thp_facts {
-	uint32_t always, madvise, inherit; /* bit o: anonymous order o */
-	unsigned int pmd_order;
-	bool global_always, global_madvise; /* neither: never */
-};
-
 struct fl_min_free_facts {
 	uint64_t recommended_kbytes; /* of set_recommended_min_free_kbytes, capped */
 	uint64_t current_kbytes;
@@ -181,7 +173,7 @@ struct fl_no_facts {
 	  "target order of a proactive run, -1 for none") \
 	X(effective_free_order, unsigned int, struct fl_effective_free_facts, \
 	  "smallest free chunks that a watermark test of compaction or kswapd counts") \
-	X(thp_raises_min_free, bool, struct fl_thp_facts, \
+	X(thp_raises_min_free, bool, struct fl_thp_orders, \
 	  "do these THP settings raise min_free_kbytes and start khugepaged") \
 	X(min_free_for_thp, uint64_t, struct fl_min_free_facts, \
 	  "min_free_kbytes after the recommendation for THP") \
@@ -204,14 +196,17 @@ struct fl_decisions {
 };
 #undef FL_DECISION_MEMBER
 
+#define FL_DECISION_ENUM(name, verdict, facts, line) FL_DECISION_##name,
+enum fl_decision_id { FL_DECISIONS(FL_DECISION_ENUM) FL_DECISION_COUNT };
+#undef FL_DECISION_ENUM
+
 /* Lays the decisions that `patch` has over `table`. */
 void fl_decisions_overlay(struct fl_decisions *table, const struct fl_decisions *patch);
 
 /* The name of the first decision that `table` lacks, or NULL when it is complete. */
 const char *fl_decisions_missing(const struct fl_decisions *table);
 
-/* Number of decisions, their names and lines, in the order of the table. */
-unsigned int fl_decisions_count(void);
+/* Name and line of a decision. */
 const char *fl_decision_name(unsigned int i);
 const char *fl_decision_line(unsigned int i);
 

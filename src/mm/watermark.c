@@ -5,6 +5,7 @@
 #include "mm/watermark.h"
 
 #include "mm/pcp.h"
+#include "mm/sysctl.h"
 
 /* Floor of the square root (int_sqrt). */
 static uint64_t int_sqrt(uint64_t x)
@@ -150,18 +151,10 @@ static void calculate_min_free(struct fl_mem *mem)
 
 static bool thp_counts_as_enabled(const struct fl_mem *mem)
 {
-	struct fl_thp_facts facts = {
-		.pmd_order = mem->pmd_order,
-		.global_always = mem->set.thp_enabled == FL_THP_ALWAYS,
-		.global_madvise = mem->set.thp_enabled == FL_THP_MADVISE,
-	};
+	struct fl_thp_orders orders;
 
-	for (unsigned int order = 2; order < FL_MAX_ORDERS; order++) {
-		facts.always |= (uint32_t)(mem->set.thp_size[order] == FL_THP_SIZE_ALWAYS) << order;
-		facts.madvise |= (uint32_t)(mem->set.thp_size[order] == FL_THP_SIZE_MADVISE) << order;
-		facts.inherit |= (uint32_t)(mem->set.thp_size[order] == FL_THP_SIZE_INHERIT) << order;
-	}
-	return mem->decide.thp_raises_min_free(&facts);
+	fl_thp_orders_of(mem, &orders);
+	return mem->decide.thp_raises_min_free(&orders);
 }
 
 void fl_set_recommended_min_free(struct fl_mem *mem)
