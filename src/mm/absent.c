@@ -2,6 +2,7 @@
  * mm/absent.c - what the allocator calls in rooms that are being built: without them a request that would need
  * reclaim or compaction fails, as a modelled result. Each function goes away when its file arrives.
  */
+#include "mm/compaction.h"
 #include "mm/page_alloc.h"
 #include "mm/vmscan.h"
 
@@ -47,4 +48,10 @@ fl_pfn fl_alloc_slowpath(struct fl_mem *mem, struct fl_caller *who, const struct
 			alloc_flags |= FL_ALLOC_HIGHATOMIC;
 	}
 	return fl_get_page_from_freelist(mem, who, ac, alloc_flags);
+}
+
+void fl_write_compaction_proactiveness(struct fl_mem *mem, struct fl_caller *who, uint32_t value)
+{
+	(void)who;
+	mem->set.compaction_proactiveness = value;
 }

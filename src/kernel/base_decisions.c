@@ -1,0 +1,67 @@
+/* kernel/base_decisions.c - decisions that several base versions share. */
+#include "kernel/base_decisions.h"
+
+bool fl_base_yes(const struct fl_no_facts *facts)
+{
+	(void)facts;
+	return true;
+}
+
+bool fl_base_no(const struct fl_no_facts *facts)
+{
+	(void)facts;
+	return false;
+}
+
+bool fl_base_claim_half(const struct fl_claim_facts *facts)
+{
+	unsigned int alike = 0;
+
+	if (facts->want == FL_MOVABLE)
+		alike = facts->movable;
+	else if (facts->block_type == FL_MOVABLE)
+		alike = facts->pages - (facts->free + facts->movable);
+	return facts->free + alike >= facts->pages / 2 || facts->grouping_disabled;
+}
+
+bool fl_base_steal_any(const struct fl_steal_facts *facts)
+{
+	(void)facts;
+	return true;
+}
+
+enum fl_capture_verdict fl_base_capture_keep(const struct fl_capture_facts *facts)
+{
+	if (facts->order < facts->pageblock_order && facts->block_type == FL_MOVABLE && facts->want != FL_MOVABLE)
+		return FL_CAPTURE_REFUSE;
+	return FL_CAPTURE_TAKE;
+}
+
+uint64_t fl_base_min_free_raise(const struct fl_min_free_facts *facts)
+{
+	return facts->recommended_kbytes > facts->current_kbytes ? facts->recommended_kbytes : facts->current_kbytes;
+}
+
+bool fl_base_skip_folio(const struct fl_skip_isolation_facts *facts)
+{
+	if (facts->target_order >= 0 && (int)facts->folio_order >= facts->target_order)
+		return true;
+	return facts->folio_order >= facts->pageblock_order;
+}
+
+unsigned int fl_base_score_pmd_order(const struct fl_score_order_facts *facts)
+{
+	return facts->thp.pmd_order;
+}
+
+bool fl_base_never_beside_kswapd(const struct fl_beside_kswapd_facts *facts)
+{
+	(void)facts;
+	return false;
+}
+
+int fl_base_proactive_no_order(const struct fl_proactive_order_facts *facts)
+{
+	(void)facts;
+	return -1;
+}

@@ -1,0 +1,26 @@
+/*
+ * kernel/base_decisions.h - decisions that several base versions share, written once.
+ */
+#ifndef FL_KERNEL_BASE_DECISIONS_H
+#define FL_KERNEL_BASE_DECISIONS_H
+
+#include "mm/decisions.h"
+
+bool fl_base_yes(const struct fl_no_facts *facts);
+bool fl_base_no(const struct fl_no_facts *facts);
+
+/* The half rule: free pages and pages of the wanted kind fill at least half of the pageblock. */
+bool fl_base_claim_half(const struct fl_claim_facts *facts);
+/* Any foreign chunk may be taken. */
+bool fl_base_steal_any(const struct fl_steal_facts *facts);
+/* Below pageblock order a non-movable request does not capture from a movable pageblock; types stay. */
+enum fl_capture_verdict fl_base_capture_keep(const struct fl_capture_facts *facts);
+/* The larger of the recommendation and what is in force. */
+uint64_t fl_base_min_free_raise(const struct fl_min_free_facts *facts);
+/* Folios of the target order or more, and of pageblock order, stay. */
+bool fl_base_skip_folio(const struct fl_skip_isolation_facts *facts);
+unsigned int fl_base_score_pmd_order(const struct fl_score_order_facts *facts);
+bool fl_base_never_beside_kswapd(const struct fl_beside_kswapd_facts *facts);
+int fl_base_proactive_no_order(const struct fl_proactive_order_facts *facts);
+
+#endif

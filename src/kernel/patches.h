@@ -1,0 +1,21 @@
+/*
+ * kernel/patches.h - the list of patches, one word each: patch_<name>.c defines fl_patch_<name>.
+ */
+#ifndef FL_KERNEL_PATCHES_H
+#define FL_KERNEL_PATCHES_H
+
+#include "kernel/kernel.h"
+
+#define FL_PATCHES(X) \
+	X(guard_accounting) \
+	X(merge_accounting) \
+	X(mobility_claim) \
+	X(mobility_steal) \
+	X(mobility_capture) \
+	X(no_thp_min_free)
+
+#define FL_PATCH_DECLARE(name) extern const struct fl_patch fl_patch_##name;
+FL_PATCHES(FL_PATCH_DECLARE)
+#undef FL_PATCH_DECLARE
+
+#endif
