@@ -23,7 +23,7 @@ void fl_record_init(struct fl_record *record)
 void fl_record_fini(struct fl_record *record)
 {
 	free(record->samples);
-	free(record->census.blocks);
+	fl_census_free(&record->census);
 	fl_text_fini(&record->log);
 	*record = (struct fl_record){ 0 };
 }

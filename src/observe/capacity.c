@@ -47,13 +47,14 @@ static void compute_orders(const struct fl_census *census, unsigned int index, s
 {
 	const struct fl_census_zone *zone = &census->zones[index];
 	unsigned int block_order = fl_census_block_order(census);
-	bool small = zone->clean_slots[0] > 0;
+	/* Without single pages the small orders are unknown, unless there is nothing that could be had. */
+	bool small = zone->clean_slots[0] > 0 || ret->counts.free_pages + ret->counts.movable_pages == 0;
 
 	for (unsigned int order = 0; order < FL_CENSUS_ORDERS; order++) {
 		struct fl_capacity_order *o = &ret->orders[order];
 
 		o->size_bytes = (uint64_t)census->page_size << order;
-		o->known = order >= block_order || small || !zone->managed || !ret->counts.free_pages;
+		o->known = order >= block_order || small;
 		if (!o->known)
 			continue;
 		o->now = zone->free_slots[order];
