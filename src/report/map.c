@@ -30,7 +30,7 @@ struct kind_look {
 /* Okabe and Ito's colours, as near as the 6x6x6 cube has them: they differ for colour-blind eyes too. */
 static const struct kind_look looks[FL_MAP_KINDS] = {
 	[FL_MAP_HOLE] = {"hole", "no memory", ' ', 0, 0},
-	[FL_MAP_NOT_MANAGED] = {"not managed", "present, not handed to the allocator yet", '~', 0, 0},
+	[FL_MAP_NOT_MANAGED] = {"not managed", "present, not with the allocator yet", '~', 0, 0},
 	[FL_MAP_FREE] = {"free", "free pages only", '.', 0, 0},
 	[FL_MAP_HUGE] = {"huge", "huge and free pages only", 'H', 36, 115},
 	[FL_MAP_MOVABLE] = {"movable", "movable and free pages only", 'M', 32, 117},
@@ -242,11 +242,9 @@ static void draw_zone_head(struct view *view, unsigned int zone)
 		fl_census_count(view->census[i], (int)zone, &counts);
 		if (i == 0)
 			fl_text_add(to, "%s: %" PRIu64 " pageblocks", view->census[0]->zone_names[zone], counts.pageblocks);
-		fl_text_add(to, ", %" PRIu64 " pinned", counts.unmovable_pageblocks - counts.unsure_pageblocks);
+		fl_text_add(to, "%s%" PRIu64, i ? " | " : ", pinned: ", counts.unmovable_pageblocks - counts.unsure_pageblocks);
 		if (counts.unsure_pageblocks)
-			fl_text_add(to, " and %" PRIu64 " perhaps", counts.unsure_pageblocks);
-		if (view->count > 1)
-			fl_text_add(to, " in %s", view->names[i]);
+			fl_text_add(to, " and perhaps %" PRIu64 " more", counts.unsure_pageblocks);
 	}
 	fl_text_add_char(to, '\n', 1);
 }
@@ -301,7 +299,7 @@ static void legend_single(struct view *view, enum fl_map_kind kind, uint64_t blo
 static void legend_pair(struct view *view, enum fl_map_kind kind, uint64_t a, uint64_t b)
 {
 	legend_key(view, kind);
-	fl_text_add(view->pen.to, "  %-12s %8" PRIu64 " %8" PRIu64 " %+8" PRId64 "  %s\n", looks[kind].name, a, b,
+	fl_text_add(view->pen.to, "  %-11s %7" PRIu64 " %7" PRIu64 " %+7" PRId64 "  %s\n", looks[kind].name, a, b,
 		    (int64_t)(b - a), looks[kind].meaning);
 }
 
@@ -316,11 +314,11 @@ static void draw_legend(struct view *view, int zone)
 		all += kinds[0][i];
 	fl_text_add(view->pen.to, "\n1 cell = %" PRIu64 " pageblock%s of ", k, k > 1 ? "s" : "");
 	add_size(view->pen.to, (uint64_t)view->census[0]->page_size * view->census[0]->pages_per_block);
-	fl_text_add(view->pen.to, "%s; capital letter: more than half full.\n"
-		    "pin%%: pageblocks with unmovable pages for certain, of 100.\n",
+	fl_text_add(view->pen.to, "%s.\nCapital letter: more than half full. "
+		    "pin%%: pageblocks with unmovable pages, of 100.\n",
 		    k > 1 ? ", the commonest kind among them" : "");
 	if (view->count > 1)
-		fl_text_add(view->pen.to, "%*s %8s %8s %8s\n", 17, "", "first", "second", "change");
+		fl_text_add(view->pen.to, "%*s %7s %7s %7s\n", 16, "", "first", "second", "change");
 	for (int i = FL_MAP_NOT_MANAGED; i < FL_MAP_KINDS; i++) {
 		if (!kinds[0][i] && !kinds[1][i])
 			continue;
@@ -338,14 +336,13 @@ static void draw_counts(struct view *view, int zone)
 
 		fl_census_count(view->census[i], zone, &c);
 		if (view->count > 1)
-			fl_text_add(view->pen.to, "%s: ", view->names[i]);
-		fl_text_add(view->pen.to, "%" PRIu64 " of %" PRIu64 " pageblocks are wholly free, %" PRIu64
-			    " more if movable pages\nwent away; %" PRIu64 " hold unmovable pages, %" PRIu64 " of them",
-			    c.free_huge_slots, c.pageblocks, c.reclaimable_huge_slots - c.free_huge_slots,
+			fl_text_add(view->pen.to, "%s:\n", view->names[i]);
+		fl_text_add(view->pen.to, "%" PRIu64 " pageblocks: %" PRIu64 " wholly free, %" PRIu64
+			    " more with nothing but movable pages,\n%" PRIu64 " with unmovable pages (%" PRIu64 ")",
+			    c.pageblocks, c.free_huge_slots, c.reclaimable_huge_slots - c.free_huge_slots,
 			    c.unmovable_pageblocks, c.unmovable_pages);
 		if (c.unsure_pageblocks)
-			fl_text_add(view->pen.to, "; in %" PRIu64 " pageblocks these are perhaps\nfree pages on per-CPU lists",
-				    c.unsure_pageblocks);
+			fl_text_add(view->pen.to, ", %" PRIu64 " of them perhaps only per-CPU lists", c.unsure_pageblocks);
 		fl_text_add(view->pen.to, ".\n");
 	}
 }
