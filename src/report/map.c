@@ -292,8 +292,12 @@ static void legend_key(struct view *view, enum fl_map_kind kind)
 static void legend_single(struct view *view, enum fl_map_kind kind, uint64_t blocks, uint64_t all)
 {
 	legend_key(view, kind);
-	fl_text_add(view->pen.to, "  %-12s %8" PRIu64 " %5.1f %%  %s\n", looks[kind].name, blocks,
-		    (double)blocks * 100 / (double)all, looks[kind].meaning);
+	fl_text_add(view->pen.to, "  %-12s %8" PRIu64, looks[kind].name, blocks);
+	if (kind == FL_MAP_NOT_MANAGED || !all)
+		fl_text_add(view->pen.to, "      -");
+	else
+		fl_text_add(view->pen.to, " %5.1f%%", (double)blocks * 100 / (double)all);
+	fl_text_add(view->pen.to, "  %s\n", looks[kind].meaning);
 }
 
 static void legend_pair(struct view *view, enum fl_map_kind kind, uint64_t a, uint64_t b)
@@ -310,11 +314,11 @@ static void draw_legend(struct view *view, int zone)
 
 	for (unsigned int i = 0; i < view->count; i++)
 		fl_map_count_kinds(view->census[i], zone, kinds[i]);
-	for (int i = FL_MAP_NOT_MANAGED; i < FL_MAP_KINDS; i++)
+	for (int i = FL_MAP_FREE; i < FL_MAP_KINDS; i++)
 		all += kinds[0][i];
 	fl_text_add(view->pen.to, "\n1 cell = %" PRIu64 " pageblock%s of ", k, k > 1 ? "s" : "");
 	add_size(view->pen.to, (uint64_t)view->census[0]->page_size * view->census[0]->pages_per_block);
-	fl_text_add(view->pen.to, "%s.\nCapital letter: more than half full. "
+	fl_text_add(view->pen.to, "%s.\nCapitals: more than half full. "
 		    "pin%%: pageblocks with unmovable pages, of 100.\n",
 		    k > 1 ? ", the commonest kind among them" : "");
 	if (view->count > 1)
