@@ -174,7 +174,7 @@ static void test_overflow_names_the_task_and_dies_of_the_signal(void **state)
 	assert_non_null(strstr(said, "stack-overflow"));
 	assert_true(WIFEXITED(status) ? WEXITSTATUS(status) != 0 : WIFSIGNALED(status));
 #else
-	assert_string_equal(said, "task kcompactd0: stack overflow\n");
+	assert_ptr_equal(strstr(said, "task kcompactd0: stack overflow\n"), said); /* emulators add lines of their own */
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGSEGV);
 #endif
