@@ -180,13 +180,8 @@ void fl_sched_wake(struct fl_task *task, bool slept)
 	raise_floor(sim);
 	if (task->vruntime + credit < sim->floor)
 		task->vruntime = sim->floor - credit;
-	if (task->bound_cpu != FL_CPU_ANY) {
-		cpu = &sim->cpus[task->bound_cpu];
-	} else {
-		cpu = idle_cpu(sim, cpu_of(task));
-		if (!cpu)
-			cpu = least_loaded(sim, cpu_of(task));
-	}
+	/* the last CPU if idle, else the lowest idle one, else the least loaded: idle ones have the least load */
+	cpu = task->bound_cpu == FL_CPU_ANY ? least_loaded(sim, cpu_of(task)) : &sim->cpus[task->bound_cpu];
 	enqueue(cpu, task);
 }
 

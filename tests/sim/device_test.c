@@ -102,6 +102,25 @@ static void test_a_rate_beyond_64_bits_of_product_is_exact(void **state)
 	fl_sim_free(sim);
 }
 
+static void test_transfer_time_is_rounded_up_and_freed_requests_never_complete(void **state)
+{
+	struct fl_sim *sim = fl_sim_new(1, 1);
+	struct fl_device_model model = {.name = "slow", .bytes_per_s = 3, .parallel = 1};
+	struct fl_device *device = fl_device_new(sim, &model);
+	struct sink sink = {.sim = sim};
+
+	fl_device_submit(device, 1, false, on_done, &sink);
+	fl_sim_run(sim, FL_NS_FOREVER);
+	assert_int_equal(sink.at[0], 333333334);
+	fl_device_submit(device, 1, false, on_done, &sink);
+	fl_device_submit(device, 1, false, on_done, &sink);
+	fl_device_free(device);
+	assert_int_equal(fl_sim_run(sim, FL_NS_FOREVER), FL_SIM_DRAINED);
+	assert_int_equal(sink.count, 1);
+	assert_int_equal(fl_sim_now(sim), 333333334);
+	fl_sim_free(sim);
+}
+
 struct io {
 	struct fl_device *device;
 	fl_ns ended;
@@ -158,6 +177,7 @@ int main(void)
 		cmocka_unit_test(test_one_slot_serves_one_after_the_other),
 		cmocka_unit_test(test_many_slots_are_bound_by_throughput),
 		cmocka_unit_test(test_a_rate_beyond_64_bits_of_product_is_exact),
+		cmocka_unit_test(test_transfer_time_is_rounded_up_and_freed_requests_never_complete),
 		cmocka_unit_test(test_blocking_io_starts_at_the_task_s_instant_and_only_completion_ends_it),
 		cmocka_unit_test(test_a_task_freed_in_io_is_not_woken),
 	};

@@ -60,6 +60,21 @@ static void test_merge_equals_adding_all(void **state)
 	fl_histogram_merge(&one, &two);
 	assert_int_equal(fl_histogram_hash(&one, 0), fl_histogram_hash(&all, 0));
 	fl_histogram_clear(&two);
+	fl_histogram_add(&two, 7);
+	fl_histogram_merge(&two, &one);
+	assert_int_equal(two.min, one.min < 7 ? one.min : 7);
+	assert_int_equal(two.max, one.max);
+	fl_histogram_clear(&two);
+	fl_histogram_add(&two, 7);
+	fl_histogram_clear(&all);
+	fl_histogram_add(&all, 9);
+	fl_histogram_merge(&all, &two);
+	assert_int_equal(all.min, 7);
+	assert_int_equal(all.max, 9);
+	assert_int_equal(all.sum, 16);
+	fl_histogram_clear(&all);
+	fl_histogram_merge(&all, &one);
+	fl_histogram_clear(&two);
 	fl_histogram_merge(&one, &two);
 	assert_int_equal(fl_histogram_hash(&one, 0), fl_histogram_hash(&all, 0));
 }

@@ -622,6 +622,89 @@ static void test_stop_ends_the_run_and_another_run_goes_on(void **state)
 	fl_sim_free(sim);
 }
 
+static void stop_then_go_on(struct fl_task *task, void *arg)
+{
+	int *steps = arg;
+
+	fl_sim_stop(task->sim);
+	++*steps;
+	fl_spend(task, FL_MS_NS);
+	++*steps;
+}
+
+static void test_a_lone_task_that_stops_the_run_suspends_at_its_next_preemption_point(void **state)
+{
+	struct fl_sim *sim = fl_sim_new(1, 1);
+	int steps = 0;
+
+	start(sim, "t", stop_then_go_on, &steps);
+	assert_int_equal(fl_sim_run(sim, FL_NS_FOREVER), FL_SIM_STOPPED);
+	assert_int_equal(steps, 1);
+	assert_int_equal(fl_sim_run(sim, FL_NS_FOREVER), FL_SIM_DRAINED);
+	assert_int_equal(steps, 2);
+	fl_sim_free(sim);
+}
+
+struct seen {
+	struct fl_task *task;
+	uint64_t user_ns;
+	int fired;
+};
+
+static void look(struct fl_timer *timer, void *arg)
+{
+	struct seen *seen = arg;
+
+	seen->user_ns = seen->task->user_ns;
+	seen->fired++;
+}
+
+static void expect_fired(struct fl_task *task, void *arg)
+{
+	struct seen *seen = arg;
+
+	assert_int_equal(seen->fired, 0);
+	fl_spend_user(task, FL_MS_NS);
+	assert_int_equal(seen->fired, 1);
+}
+
+static void test_timers_go_before_slice_ends_of_the_same_instant(void **state)
+{
+	struct fl_sim *sim = fl_sim_new(1, 1);
+	struct seen seen = {0};
+	struct fl_timer timer = {0};
+
+	/* alone, so that without the timer its time would pass without a switch */
+	seen.task = start(sim, "t", expect_fired, &seen);
+	fl_timer_set(sim, &timer, FL_MS_NS, look, &seen);
+	fl_sim_run(sim, FL_NS_FOREVER);
+	assert_int_equal(seen.fired, 1);
+
+	/* set after the slice had begun: the later sequence still goes first */
+	start(sim, "u", burn_for_ever, NULL);
+	seen.fired = 0;
+	fl_task_start(seen.task, expect_fired, &seen);
+	fl_sim_run(sim, fl_sim_now(sim) + 1);
+	fl_timer_set(sim, &timer, 2 * FL_MS_NS, look, &seen);
+	fl_sim_run(sim, 2 * FL_MS_NS);
+	assert_int_equal(seen.user_ns, FL_MS_NS);
+	fl_sim_free(sim);
+}
+
+static void test_a_cpu_whose_task_is_freed_takes_the_next_at_once(void **state)
+{
+	struct fl_sim *sim = fl_sim_new(1, 1);
+	struct burn long_burn = {.ns = FL_S_NS}, burn = {.ns = FL_MS_NS};
+	struct fl_task *victim = start(sim, "victim", burn_user, &long_burn);
+
+	fl_sim_run(sim, 100 * FL_US_NS);
+	start(sim, "next", burn_user, &burn);
+	fl_task_free(victim);
+	fl_sim_run(sim, FL_NS_FOREVER);
+	assert_int_equal(burn.ended, 100 * FL_US_NS + FL_MS_NS);
+	fl_sim_free(sim);
+}
+
 /* ---- Without a simulation; determinism ---- */
 
 static void test_a_bare_task_only_counts(void **state)
@@ -752,6 +835,9 @@ int main(void)
 		cmocka_unit_test(test_calls_on_the_main_stack_nest_and_take_no_time),
 		cmocka_unit_test(test_timers_fire_in_order_and_can_be_moved_and_cancelled),
 		cmocka_unit_test(test_stop_ends_the_run_and_another_run_goes_on),
+		cmocka_unit_test(test_a_lone_task_that_stops_the_run_suspends_at_its_next_preemption_point),
+		cmocka_unit_test(test_timers_go_before_slice_ends_of_the_same_instant),
+		cmocka_unit_test(test_a_cpu_whose_task_is_freed_takes_the_next_at_once),
 		cmocka_unit_test(test_a_bare_task_only_counts),
 		cmocka_unit_test(test_a_storm_of_tasks_has_one_hash_everywhere),
 	};
