@@ -33,9 +33,9 @@ struct fl_machine {
 /* Builds and checks a machine. Refusals are sentences of class INPUT that name the least or nearest size. */
 int fl_machine_make(const struct fl_machine_wish *wish, struct fl_machine *ret, struct fl_error *reterr);
 
-/* Reads the JSON text of a machine description (docs/SCENARIOS.md) over `wish`; `filename` is for messages. */
-int fl_machine_parse(const char *filename, const char *text, size_t length, const struct fl_machine_wish *wish,
-		     struct fl_machine *ret, struct fl_error *reterr);
+/* Reads wish->file, a machine description in JSON (docs/SCENARIOS.md): ranges, zones, reserved pages, CPUs, orders.
+ * A memory size in the wish contradicts a file and is refused; other layout wishes give way. Used by fl_machine_make. */
+int fl_machine_read(const struct fl_machine_wish *wish, struct fl_machine *ret, struct fl_error *reterr);
 
 /* Describes the machine for the result document: memory, swap, scale, cpus, page size, zones. */
 void fl_machine_describe(const struct fl_machine *machine, struct fl_fields *to);

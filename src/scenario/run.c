@@ -1,0 +1,152 @@
+/*
+ * scenario/run.c - one run from request to record.
+ */
+#include "scenario/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+
+static int64_t first_of(int64_t asked, int64_t wish)
+{
+	return asked ? asked : wish;
+}
+
+/* A machine from a file has its own memory and CPUs: only what the user typed changes it. */
+int fl_scenario_machine(const struct fl_scenario_request *r, struct fl_machine *ret, struct fl_error *reterr)
+{
+	const struct fl_scenario *s = r->scenario;
+	bool standard = !r->machine_file;
+	struct fl_machine_wish wish = {
+		.memory_bytes = standard ? first_of(r->memory_bytes, s->memory_bytes) : r->memory_bytes,
+		.swap_bytes = standard ? first_of(r->swap_bytes, s->swap_bytes) : r->swap_bytes,
+		.scale_bytes = first_of(r->scale_bytes, s->scale_bytes),
+		.cpus = standard ? (int)first_of(r->cpus, s->cpus) : r->cpus,
+		.page_bytes = s->page_bytes,
+		.below_4g_bytes = s->below_4g_bytes,
+		.guard_minorder = s->guard_minorder,
+		.file = r->machine_file,
+	};
+	struct fl_machine machine;
+	char got[32], least[32];
+	int error = fl_machine_make(&wish, &machine, reterr);
+
+	if (error)
+		return error;
+	if ((int64_t)machine.memory_bytes < s->memory_min_bytes)
+		return fl_error_input(reterr, "scenario %s needs a machine of at least %s of memory, this one has %s",
+				      s->name, fl_size_format(s->memory_min_bytes, least, sizeof(least)),
+				      fl_size_format((int64_t)machine.memory_bytes, got, sizeof(got)));
+	*ret = machine;
+	return 0;
+}
+
+static int open_backend(struct fl_run *run, const struct fl_scenario_request *r, struct fl_error *reterr)
+{
+	const struct fl_scenario *s = r->scenario;
+	struct fl_backend_setting *settings = fl_xcalloc(s->settings_count + 1, sizeof(*settings));
+	struct fl_backend_request request = {
+		.kernel = r->kernel,
+		.machine = &run->machine,
+		.settings = settings,
+		.settings_count = (unsigned int)s->settings_count,
+		.seed = r->seed,
+		.trace = r->trace,
+	};
+	int error;
+
+	for (size_t i = 0; i < s->settings_count; i++)
+		settings[i] = (struct fl_backend_setting){ s->setting_names[i], s->setting_values[i] };
+	error = run->ops->open(&request, run->record, &run->backend, reterr);
+	free(settings);
+	return error;
+}
+
+/* main() as the program of the first process. */
+static int make_main(struct fl_run *run, struct fl_program *ret)
+{
+	lua_State *L = run->script->L;
+
+	lua_getglobal(L, "main");
+	return fl_body_new(run, L, 0, "main()", 0, ret);
+}
+
+/* Samples of declared metrics get their unit and direction, whoever took them. */
+static void label_samples(const struct fl_scenario *s, struct fl_record *record)
+{
+	for (size_t i = 0; i < record->samples_count; i++) {
+		struct fl_sample *sample = &record->samples[i];
+
+		for (size_t m = 0; m < s->metrics_count; m++) {
+			if (strcmp(s->metrics[m].name, sample->name))
+				continue;
+			memcpy(sample->unit, s->metrics[m].unit, sizeof(sample->unit));
+			sample->better = (uint8_t)s->metrics[m].better;
+			sample->headline = s->metrics[m].headline;
+		}
+	}
+}
+
+static int execute(struct fl_run *run, const struct fl_scenario_request *r, struct fl_error *reterr)
+{
+	const struct fl_scenario *s = r->scenario;
+	struct fl_program program;
+	int error = open_backend(run, r, reterr);
+
+	if (!error)
+		error = fl_script_execute(run->script, s->text, s->text_length, reterr);
+	if (!error)
+		error = make_main(run, &program);
+	if (!error)
+		error = run->ops->run(run->backend, &program, reterr);
+	if (run->failed) {
+		*reterr = run->error;
+		error = run->error.code;
+	}
+	label_samples(s, run->record);
+	return error;
+}
+
+int fl_scenario_run_on(const struct fl_scenario_request *request, const struct fl_backend_ops *ops,
+		       struct fl_record *ret, struct fl_error *reterr)
+{
+	struct fl_run run = { .scenario = request->scenario, .record = ret, .ops = ops, .seed = request->seed };
+	struct fl_option_set defaults;
+	int error = fl_scenario_machine(request, &run.machine, reterr);
+
+	if (error)
+		return error;
+	fl_option_set_init(&defaults, request->scenario->options, request->scenario->options_count);
+	run.options = request->options ? request->options : &defaults;
+	ret->seed = request->seed;
+	run.script = fl_script_new(request->scenario->path, &ret->log);
+	run.script->run = &run;
+	error = execute(&run, request, reterr);
+	if (run.backend)
+		ops->close(run.backend); /* before the script: it ends the bodies */
+	fl_script_free(run.script);
+	fl_zipf_fini(&run.zipf);
+	fl_option_set_fini(&defaults);
+	return error;
+}
+
+int fl_scenario_run(const struct fl_scenario_request *request, struct fl_record *ret, struct fl_error *reterr)
+{
+	const struct fl_backend_ops *ops = fl_backend_find(request->backend ? request->backend : "sim", reterr);
+
+	return ops ? fl_scenario_run_on(request, ops, ret, reterr) : -EINVAL;
+}
+
+int fl_scenario_check(const struct fl_scenario_request *request, struct fl_fields *ret_machine,
+		      struct fl_error *reterr)
+{
+	const struct fl_backend_ops *ops = fl_backend_find(request->backend ? request->backend : "sim", reterr);
+	struct fl_machine machine;
+	int error = ops ? fl_scenario_machine(request, &machine, reterr) : -EINVAL;
+
+	if (!error && ret_machine)
+		fl_machine_describe(&machine, ret_machine);
+	return error;
+}
