@@ -51,7 +51,7 @@ static void take_census(struct fl_census *ret)
 	struct fl_error error = {0};
 
 	if (lacking.class) {
-		print_message("skipped: %s\n", lacking.text);
+		print_message("# skipped: %s\n", lacking.text);
 		skip();
 	}
 	if (fl_census_read_live("", ret, &error) < 0)
@@ -182,7 +182,7 @@ static void test_24_gib_take_less_than_two_seconds(void **state)
 	for (unsigned int z = 0; z < census.zones_count; z++)
 		pages += census.zones[z].spanned;
 	fl_census_free(&census);
-	print_message("census of %llu pages: %.3f s of CPU time\n", (unsigned long long)pages, seconds);
+	print_message("# census of %llu pages: %.3f s of CPU time\n", (unsigned long long)pages, seconds);
 	assert_true(seconds < 2.0 * (double)pages / (24 << 18) || seconds < 2.0);
 }
 
