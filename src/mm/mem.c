@@ -201,6 +201,18 @@ static void decide_grouping(struct fl_mem *mem)
 	mem->set.grouping_disabled = managed < (uint64_t)fl_pageblock_pages(mem) * FL_MIGRATETYPES;
 }
 
+/* The zone list of a node: each ceiling starts at the highest populated zone at or below it, or at an empty one. */
+static void build_zonelists(struct fl_mem *mem)
+{
+	for (unsigned int ceiling = 0; ceiling < FL_ZONES; ceiling++) {
+		unsigned int z = ceiling;
+
+		while (z > 0 && !mem->zone[z].managed)
+			z--;
+		mem->preferred[ceiling] = &mem->zone[z];
+	}
+}
+
 static void boot_watermarks(struct fl_mem *mem)
 {
 	struct fl_watermark_input in;
@@ -241,6 +253,7 @@ struct fl_mem *fl_mem_new(const struct fl_mem_config *config)
 	for (unsigned int z = 0; z < FL_ZONES; z++)
 		init_zone(mem, g, z);
 	boot(mem, &who);
+	build_zonelists(mem);
 	decide_grouping(mem);
 	boot_watermarks(mem);
 	init_pcp(mem);

@@ -174,6 +174,7 @@ struct fl_mem {
 	struct fl_pageblock *pageblock;
 	uint32_t pageblocks;
 	struct fl_zone zone[FL_ZONES];
+	struct fl_zone *preferred[FL_ZONES]; /* by ceiling: the highest populated zone at or below it */
 	unsigned int page_shift, pageblock_order, max_order, pmd_order, cpus;
 	unsigned int guard_minorder;
 	struct fl_decisions decide;

@@ -22,13 +22,18 @@ static inline void block_unmovable_add(struct fl_mem *mem, fl_pfn pfn, unsigned 
 		b[i].unmovable = (uint16_t)(b[i].unmovable + sign * (int)(1u << step));
 }
 
-void fl_page_prep(struct fl_mem *mem, fl_pfn pfn, unsigned int order, enum fl_kind kind)
+static inline void prep(struct fl_mem *mem, fl_pfn pfn, unsigned int order, enum fl_kind kind)
 {
 	mem->frames.state[pfn] = fl_state(kind, order);
 	mem->frames.record[pfn].mapcount = 0;
 	mem->frames.record[pfn].refcount = 1;
 	if (fl_kind_is_unmovable(kind))
 		block_unmovable_add(mem, pfn, order, 1);
+}
+
+void fl_page_prep(struct fl_mem *mem, fl_pfn pfn, unsigned int order, enum fl_kind kind)
+{
+	prep(mem, pfn, order, kind);
 }
 
 void fl_page_set_kind(struct fl_mem *mem, fl_pfn pfn, enum fl_kind kind)
@@ -160,9 +165,7 @@ static inline uint32_t prepare(const struct fl_mem *mem, struct fl_alloc_context
 
 	ac->type = mem->set.grouping_disabled ? FL_UNMOVABLE : fl_gfp_migratetype(ac->gfp);
 	ac->ceiling = fl_gfp_zone(ac->gfp);
-	ac->preferred = ac->ceiling;
-	while (ac->preferred > 0 && !mem->zone[ac->preferred].managed)
-		ac->preferred--;
+	ac->preferred = mem->preferred[ac->ceiling]->index;
 	if (ac->gfp & FL_GFP_KSWAPD_RECLAIM)
 		alloc_flags |= FL_ALLOC_KSWAPD;
 	if (ac->order && (ac->gfp & (FL_GFP_DIRECT_RECLAIM | FL_GFP_HIGH | FL_GFP_NOMEMALLOC)) == FL_GFP_HIGH &&
@@ -171,14 +174,52 @@ static inline uint32_t prepare(const struct fl_mem *mem, struct fl_alloc_context
 	return alloc_flags | fl_alloc_flags_nofragment(mem, ac);
 }
 
+/*
+ * The usual case of all that follows, in one step and with the same effects: the preferred zone is above its high mark,
+ * nothing is boosted or reclaiming, and the per-CPU list holds a page.
+ */
+static inline fl_pfn alloc_fast(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp, unsigned int order,
+				enum fl_kind kind)
+{
+	unsigned int ceiling = fl_gfp_zone(gfp);
+	struct fl_zone *zone = mem->preferred[ceiling];
+	long above = zone->nr_free_pages - (long)((1u << order) - 1) - zone->nr_free_highatomic;
+	struct fl_pcp *pcp = &zone->pcp[fl_caller_cpu(who)];
+	struct fl_pcp_list *list;
+	fl_pfn pfn;
+
+	if (FL_UNLIKELY(zone->flags || !fl_pcp_allowed_order(mem, order) || (gfp & FL_GFP_HIGH) ||
+			mem->set.grouping_disabled ||
+			above <= (long)(fl_wmark_pages(zone, FL_WMARK_HIGH) + zone->lowmem_reserve[ceiling])))
+		return FL_PFN_NONE;
+	if (order && !((zone->nonempty[FL_UNMOVABLE] | zone->nonempty[FL_MOVABLE] | zone->nonempty[FL_RECLAIMABLE]) >>
+		       order))
+		return FL_PFN_NONE;
+	list = &pcp->list[fl_pcp_list_index(order, fl_gfp_migratetype(gfp))];
+	if (FL_UNLIKELY(!list->count))
+		return FL_PFN_NONE;
+	pcp->free_count >>= 1;
+	pcp->count -= 1 << order;
+	pfn = fl_pcp_ring_pop_front(list);
+	fl_count(mem, FL_VM_pgalloc_dma + zone->index, UINT64_C(1) << order);
+	prep(mem, pfn, order, kind);
+	return pfn;
+}
+
 fl_pfn fl_page_alloc(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp, unsigned int order, enum fl_kind kind)
 {
-	struct fl_alloc_context ac = { .gfp = gfp, .order = order, .kind = kind };
+	struct fl_alloc_context ac;
 	uint32_t alloc_flags;
 	fl_pfn pfn;
 
 	FL_ASSERT(order <= mem->max_order);
 	fl_charge(who->task, mem->cost->alloc_pcp);
+	pfn = alloc_fast(mem, who, gfp, order, kind);
+	if (FL_LIKELY(pfn != FL_PFN_NONE)) {
+		FL_TRACE(mem, who, mm_page_alloc, pfn, order, fl_gfp_migratetype(gfp), gfp);
+		return pfn;
+	}
+	ac = (struct fl_alloc_context){ .gfp = gfp, .order = order, .kind = kind };
 	alloc_flags = prepare(mem, &ac);
 	pfn = fl_get_page_from_freelist(mem, who, &ac, alloc_flags);
 	if (FL_UNLIKELY(pfn == FL_PFN_NONE))

@@ -29,7 +29,7 @@ static inline int clamp_int(int x, int low, int high)
 
 /* ---- The ring ---- */
 
-static void __attribute__((noinline, cold)) ring_grow(struct fl_pcp_list *list)
+void fl_pcp_ring_grow(struct fl_pcp_list *list)
 {
 	uint32_t slots = list->ring ? (list->mask + 1) * 2 : 64;
 	uint32_t *ring = fl_xmalloc(slots * sizeof(*ring));
@@ -42,33 +42,10 @@ static void __attribute__((noinline, cold)) ring_grow(struct fl_pcp_list *list)
 	list->head = 0;
 }
 
-static inline void ring_reserve(struct fl_pcp_list *list)
-{
-	if (FL_UNLIKELY(!list->ring || list->count > list->mask))
-		ring_grow(list);
-}
-
-static inline void ring_push_front(struct fl_pcp_list *list, fl_pfn pfn)
-{
-	ring_reserve(list);
-	list->head = (list->head - 1) & list->mask;
-	list->ring[list->head] = pfn;
-	list->count++;
-}
-
 static inline void ring_push_back(struct fl_pcp_list *list, fl_pfn pfn)
 {
-	ring_reserve(list);
+	fl_pcp_ring_reserve(list);
 	list->ring[(list->head + list->count++) & list->mask] = pfn;
-}
-
-static inline fl_pfn ring_pop_front(struct fl_pcp_list *list)
-{
-	fl_pfn pfn = list->ring[list->head];
-
-	list->head = (list->head + 1) & list->mask;
-	list->count--;
-	return pfn;
 }
 
 static inline fl_pfn ring_pop_back(struct fl_pcp_list *list)
@@ -77,14 +54,6 @@ static inline fl_pfn ring_pop_back(struct fl_pcp_list *list)
 }
 
 /* ---- Indices and sizes ---- */
-
-/* order_to_pindex() */
-static inline unsigned int list_index(unsigned int order, unsigned int type)
-{
-	if (FL_UNLIKELY(order >= FL_PCP_CACHED_ORDERS))
-		return FL_PCPTYPES * FL_PCP_CACHED_ORDERS + (type == FL_MOVABLE);
-	return FL_PCPTYPES * order + type;
-}
 
 /* pindex_to_order() */
 static inline unsigned int list_order(const struct fl_mem *mem, unsigned int index)
@@ -188,7 +157,7 @@ fl_pfn fl_pcp_alloc(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *z
 		    unsigned int type, uint32_t alloc_flags)
 {
 	struct fl_pcp *pcp = &zone->pcp[fl_caller_cpu(who)];
-	struct fl_pcp_list *list = &pcp->list[list_index(order, type)];
+	struct fl_pcp_list *list = &pcp->list[fl_pcp_list_index(order, type)];
 
 	pcp->free_count >>= 1;
 	if (FL_UNLIKELY(!list->count)) {
@@ -200,7 +169,7 @@ fl_pfn fl_pcp_alloc(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *z
 			return FL_PFN_NONE;
 	}
 	pcp->count -= 1 << order;
-	return ring_pop_front(list);
+	return fl_pcp_ring_pop_front(list);
 }
 
 /* ---- Freeing ---- */
@@ -297,20 +266,27 @@ void fl_pcp_free(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone
 		 unsigned int type)
 {
 	struct fl_pcp *pcp = &zone->pcp[fl_caller_cpu(who)];
-	unsigned int index = list_index(order, type);
+	unsigned int index = fl_pcp_list_index(order, type);
 	bool free_high;
 	int high;
 
 	pcp->alloc_factor >>= 1;
 	fl_count(mem, FL_VM_pgfree, UINT64_C(1) << order);
 	mem->frames.state[pfn] = fl_state(FL_KIND_PCP, order);
-	ring_push_front(&pcp->list[index], pfn);
+	fl_pcp_ring_push_front(&pcp->list[index], pfn);
 	pcp->count += 1 << order;
-	free_high = burst_of_high_orders(mem, pcp, order);
+	if (FL_LIKELY(!order && !pcp->prev_free_high_order))
+		free_high = false;
+	else
+		free_high = burst_of_high_orders(mem, pcp, order);
 	if (pcp->free_count < pcp->batch << PCP_BATCH_SCALE_MAX)
 		pcp->free_count += 1 << order;
+	/* The usual case of keep_pages(): below a limit that nothing moves. */
+	if (FL_LIKELY(pcp->count < pcp->high && pcp->high <= pcp->high_max && pcp->high >= pcp->high_min &&
+		      !free_high && !(zone->flags & (FL_ZONE_RECLAIM_ACTIVE | FL_ZONE_BELOW_HIGH))))
+		return;
 	high = keep_pages(zone, pcp, free_high);
-	if (FL_LIKELY(pcp->count < high))
+	if (pcp->count < high)
 		return;
 	drain(mem, who, zone, pcp, drain_pages(pcp, high, free_high), index);
 	if ((zone->flags & FL_ZONE_BELOW_HIGH) &&

@@ -15,6 +15,40 @@ static inline bool fl_pcp_allowed_order(const struct fl_mem *mem, unsigned int o
 	return order < FL_PCP_CACHED_ORDERS || order == mem->pmd_order;
 }
 
+/* order_to_pindex() */
+static inline unsigned int fl_pcp_list_index(unsigned int order, unsigned int type)
+{
+	if (FL_UNLIKELY(order >= FL_PCP_CACHED_ORDERS))
+		return FL_PCPTYPES * FL_PCP_CACHED_ORDERS + (type == FL_MOVABLE);
+	return FL_PCPTYPES * order + type;
+}
+
+/* The ring: a deque of pfns that grows on demand. */
+void fl_pcp_ring_grow(struct fl_pcp_list *list) __attribute__((cold));
+
+static inline void fl_pcp_ring_reserve(struct fl_pcp_list *list)
+{
+	if (FL_UNLIKELY(!list->ring || list->count > list->mask))
+		fl_pcp_ring_grow(list);
+}
+
+static inline void fl_pcp_ring_push_front(struct fl_pcp_list *list, fl_pfn pfn)
+{
+	fl_pcp_ring_reserve(list);
+	list->head = (list->head - 1) & list->mask;
+	list->ring[list->head] = pfn;
+	list->count++;
+}
+
+static inline fl_pfn fl_pcp_ring_pop_front(struct fl_pcp_list *list)
+{
+	fl_pfn pfn = list->ring[list->head];
+
+	list->head = (list->head + 1) & list->mask;
+	list->count--;
+	return pfn;
+}
+
 /* rmqueue_pcplist(): takes the head of the list, refilling it when empty; FL_PFN_NONE if nothing came. The frame is
  * left as FL_KIND_PCP for fl_page_prep(). */
 fl_pfn fl_pcp_alloc(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, unsigned int order,
