@@ -10,11 +10,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/text.h"
 #include "kernel/kernel.h"
 #include "mm/buddy.h"
 #include "mm/check.h"
 #include "mm/mem.h"
 #include "mm/page_alloc.h"
+#include "mm/page_isolation.h"
 #include "mm/pageblock.h"
 #include "mm/pcp.h"
 #include "mm/watermark.h"
