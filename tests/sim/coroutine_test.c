@@ -133,10 +133,19 @@ static void overflow(void *arg)
 	recurse(one, 0);
 }
 
+/* One frame that is four times the stack: without probes of each page its write would land far below the guard. */
+static void huge_frame(void *arg)
+{
+	char large[4 * FL_STACK_BYTES];
+
+	large[0] = 1;
+	__asm__ volatile("" ::"r"(large) : "memory");
+}
+
 static struct sigaction handler_before_cmocka;
 
 /* What a child says on standard error when it runs over the end of its stack; its wait status in *status. */
-static void run_overflowing_child(char *said, size_t size, int *status)
+static void run_overflowing_child(void (*entry)(void *), char *said, size_t size, int *status)
 {
 	int ends[2];
 	size_t length = 0;
@@ -152,7 +161,7 @@ static void run_overflowing_child(char *said, size_t size, int *status)
 		sigaction(SIGSEGV, &handler_before_cmocka, NULL); /* the default, or AddressSanitizer's */
 		fl_stack_catch_overflow();
 		stack->owner = "kcompactd0";
-		fl_stack_prepare(stack, overflow, NULL);
+		fl_stack_prepare(stack, entry, NULL);
 		fl_stack_enter(stack);
 		_exit(0);
 	}
@@ -164,20 +173,30 @@ static void run_overflowing_child(char *said, size_t size, int *status)
 	assert_int_equal(waitpid(child, status, 0), child);
 }
 
-static void test_overflow_names_the_task_and_dies_of_the_signal(void **state)
+static void assert_overflow_is_named(void (*entry)(void *))
 {
 	char said[4096];
 	int status;
 
-	run_overflowing_child(said, sizeof(said), &status);
+	run_overflowing_child(entry, said, sizeof(said), &status);
 #if FL_COROUTINE_ASAN
-	assert_non_null(strstr(said, "stack-overflow"));
+	assert_non_null(strstr(said, "AddressSanitizer"));
 	assert_true(WIFEXITED(status) ? WEXITSTATUS(status) != 0 : WIFSIGNALED(status));
 #else
 	assert_ptr_equal(strstr(said, "task kcompactd0: stack overflow\n"), said); /* emulators add lines of their own */
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGSEGV);
 #endif
+}
+
+static void test_overflow_names_the_task_and_dies_of_the_signal(void **state)
+{
+	assert_overflow_is_named(overflow);
+}
+
+static void test_a_frame_larger_than_the_stack_does_not_jump_over_the_guard(void **state)
+{
+	assert_overflow_is_named(huge_frame);
 }
 
 int main(void)
@@ -187,6 +206,7 @@ int main(void)
 		cmocka_unit_test(test_a_stack_can_be_used_again_after_its_end_or_when_dropped),
 		cmocka_unit_test(test_stack_is_aligned_at_the_start),
 		cmocka_unit_test(test_overflow_names_the_task_and_dies_of_the_signal),
+		cmocka_unit_test(test_a_frame_larger_than_the_stack_does_not_jump_over_the_guard),
 	};
 
 	sigaction(SIGSEGV, NULL, &handler_before_cmocka);
