@@ -12,6 +12,7 @@
 #ifndef FL_OBSERVE_CAPACITY_H
 #define FL_OBSERVE_CAPACITY_H
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "base/census.h"
@@ -64,7 +65,14 @@ void fl_capacity_fini(struct fl_capacity *capacity);
 
 const char *fl_capacity_pinner_name(enum fl_capacity_pinner pinner);
 
-/* The figure of the order, moved >= now, in a text for people at 80 columns. */
+/* All of it for people, at 80 columns: sizes, zones, what pins pageblocks. */
 void fl_capacity_print(const struct fl_capacity *capacity, struct fl_text *to);
+
+/*
+ * All of it for programs, as the member `capacity` of fraglab.inspect.v1: {"page_size", "pageblock_order", "zones":
+ * [{"name", "orders": [{"order", "size_bytes", "now", "moved", "emptied"}], "pins": [{"what", "blocks",
+ * "blocks_alone", "pages"}], counts by their names}], "total": the same}. Orders that are not known are left out.
+ */
+json_t *fl_capacity_json(const struct fl_capacity *capacity);
 
 #endif

@@ -84,10 +84,14 @@ static void add_zone(struct fl_mapgrid *grid, const struct fl_census *census, un
 	}
 }
 
+/* A cell of which some pageblocks are pinned is never left out, or the share of its row would be. */
 static bool row_is_uniform(const struct fl_mapgrid *grid, const struct fl_maprow *row)
 {
 	for (unsigned int i = 0; i < grid->columns; i++) {
-		if (!row->cells[i].blocks || !cells_look_alike(&row->cells[i], &row->cells[0]))
+		const struct fl_mapcell *cell = &row->cells[i];
+
+		if (!cell->blocks || (cell->pinned && cell->pinned < cell->blocks) ||
+		    !cells_look_alike(cell, &row->cells[0]))
 			return false;
 	}
 	return true;

@@ -341,7 +341,9 @@ static void paint_legend(struct canvas *c, const struct layout *layout)
 	y = legend_ingredients(c, layout, x, y + 6);
 	if (census->types_known) {
 		frame(c, x - 1, y - 1, 9, 9, alarm);
-		legend_line(c, x + 14, y, "polluted: typed movable, holds unmovable");
+		y = legend_line(c, x + 14, y, "polluted: typed movable, holds unmovable");
+		if (k > 1)
+			legend_line(c, x + 14, y, "(at least one pageblock of the square)");
 	}
 }
 

@@ -210,6 +210,25 @@ static void test_the_text_has_sizes_zones_and_pins_within_80_columns(void **stat
 	fl_census_free(&census);
 }
 
+static void test_json_has_the_figures_and_leaves_unknown_orders_out(void **state)
+{
+	struct fl_census census = make_census(4);
+	struct fl_capacity capacity;
+	json_t *json, *orders;
+
+	take(&census, 2, FL_CENSUS_SLAB, 3);
+	fl_capacity_compute(&census, &capacity);
+	json = fl_capacity_json(&capacity);
+	orders = json_object_get(json_object_get(json, "total"), "orders");
+	assert_int_equal(json_array_size(orders), FL_CENSUS_ORDERS - 9);
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(orders, 0), "now")), 3);
+	assert_int_equal(json_array_size(json_object_get(json, "zones")), 1);
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(json, "total"), "unmovable_pages")), 3);
+	json_decref(json);
+	fl_capacity_fini(&capacity);
+	fl_census_free(&census);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +242,7 @@ int main(void)
 		cmocka_unit_test(test_pins_count_blocks_that_hold_them_and_those_that_only_they_pin),
 		cmocka_unit_test(test_blocks_by_weight_are_one_up_to_8_up_to_64_and_more),
 		cmocka_unit_test(test_now_is_never_above_moved_nor_moved_above_emptied),
+		cmocka_unit_test(test_json_has_the_figures_and_leaves_unknown_orders_out),
 		cmocka_unit_test(test_the_text_has_sizes_zones_and_pins_within_80_columns),
 	};
 

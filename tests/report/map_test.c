@@ -155,6 +155,21 @@ static void test_long_stretches_of_the_same_are_one_line_that_says_how_many(void
 	fl_census_free(&census);
 }
 
+static void test_rows_with_some_pinned_blocks_are_never_left_out(void **state)
+{
+	struct fl_census census = make_census(64 * 4 * 8);
+	char *text;
+
+	for (size_t i = 0; i < census.blocks_count; i += 4)
+		take(&census, i, FL_CENSUS_SLAB, 1);
+	text = drawn(&census, 80, 8, false);
+	assert_null(strstr(text, "more of the same"));
+	expect_line(text, "\n 3.500 ....");
+	expect_line(text, "....  25\n");
+	free(text);
+	fl_census_free(&census);
+}
+
 static void test_two_rows_alike_are_both_drawn(void **state)
 {
 	struct fl_census census = make_census(64 * 2);
@@ -373,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_capital_letters_are_for_blocks_more_than_half_full),
 		cmocka_unit_test(test_one_pinned_block_is_never_rounded_to_none_nor_one_free_to_all),
 		cmocka_unit_test(test_long_stretches_of_the_same_are_one_line_that_says_how_many),
+		cmocka_unit_test(test_rows_with_some_pinned_blocks_are_never_left_out),
 		cmocka_unit_test(test_two_rows_alike_are_both_drawn),
 		cmocka_unit_test(test_gaps_are_blank_and_rows_without_memory_left_out),
 		cmocka_unit_test(test_the_map_keeps_to_its_width),
