@@ -1,0 +1,250 @@
+/* tests/mm/pcp_test.c - rules of the per-CPU lists: allocator.md 2.5, 2.6 and 4.2. */
+#include "fixture.h"
+
+static struct fl_pcp *pcp_of(struct fixture *f)
+{
+	return fixture_zone(f)->pcp;
+}
+
+/* Allocates n order-0 movable pages. */
+static void take(struct fixture *f, fl_pfn *pages, unsigned int n, unsigned int order)
+{
+	for (unsigned int i = 0; i < n; i++) {
+		pages[i] = fl_page_alloc(f->mem, &f->who, GFP_MOVABLE_NOW, order, FL_KIND_ANON);
+		assert_int_not_equal(pages[i], FL_PFN_NONE);
+	}
+}
+
+static void test_high_order_refills_are_scaled_down_but_take_two_chunks_at_least(void **state)
+{
+	static const unsigned int orders[] = { 1, 2, 3, 9 }, chunks[] = { 31, 15, 7, 2 };
+
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fixture f = { 0 };
+		fl_pfn pfn;
+
+		fixture_normal(&f, "7.3", 1024);
+		take(&f, &pfn, 1, orders[i]);
+		assert_int_equal(pcp_of(&f)->count, (int)((chunks[i] - 1) << orders[i]));
+		fixture_done(&f);
+	}
+}
+
+static void test_orders_4_to_8_and_10_pass_the_lists_by(void **state)
+{
+	struct fixture f = { 0 };
+	fl_pfn pfn;
+
+	fixture_normal(&f, "7.3", 1024);
+	for (unsigned int order = 4; order <= 10; order++) {
+		if (order == 9)
+			continue;
+		take(&f, &pfn, 1, order);
+		assert_int_equal(pcp_of(&f)->count, 0);
+		fl_page_free(f.mem, &f.who, pfn, order);
+		assert_int_equal(pcp_of(&f)->count, 0);
+	}
+	fixture_done(&f);
+}
+
+static void test_a_free_halves_the_next_refill(void **state)
+{
+	struct fixture f = { 0 };
+	fl_pfn pages[200];
+
+	fixture_normal(&f, "7.3", 1024);
+	take(&f, pages, 64, 0); /* 63, then 126 */
+	assert_int_equal(pcp_of(&f)->alloc_factor, 2);
+	fl_page_free(f.mem, &f.who, pages[0], 0);
+	assert_int_equal(pcp_of(&f)->alloc_factor, 1);
+	fixture_done(&f);
+}
+
+static void test_freed_pages_are_taken_again_last_in_first_out(void **state)
+{
+	struct fixture f = { 0 };
+	fl_pfn pages[3];
+
+	fixture_normal(&f, "7.3", 1024);
+	take(&f, pages, 3, 0);
+	fl_page_free(f.mem, &f.who, pages[0], 0);
+	fl_page_free(f.mem, &f.who, pages[1], 0);
+	assert_int_equal(fl_page_alloc(f.mem, &f.who, GFP_MOVABLE_NOW, 0, FL_KIND_ANON), pages[1]);
+	assert_int_equal(fl_page_alloc(f.mem, &f.who, GFP_MOVABLE_NOW, 0, FL_KIND_ANON), pages[0]);
+	fixture_done(&f);
+}
+
+static void test_drain_starts_at_the_freed_list_and_takes_the_oldest_pages(void **state)
+{
+	struct fixture f = { 0 };
+	fl_pfn *pages = fl_xcalloc(4000, sizeof(*pages));
+	struct fl_pcp *pcp;
+	unsigned int freed = 0;
+
+	fixture_normal(&f, "7.3", 1024);
+	pcp = pcp_of(&f);
+	take(&f, pages, 4000, 0);
+	fl_pcp_drain_all(f.mem, &f.who, NULL);
+	pcp->high = pcp->high_min = pcp->high_max = 1000;
+	while (freed < 999)
+		fl_page_free(f.mem, &f.who, pages[freed++], 0);
+	assert_int_equal(pcp->count, 999);
+	fl_page_free(f.mem, &f.who, pages[freed++], 0);
+	/* At the limit: what was freed in a row goes, but a batch stays. */
+	assert_int_equal(pcp->count, 63);
+	assert_int_equal(fl_state_kind(f.mem->frames.state[pages[999]]), FL_KIND_PCP);
+	assert_int_equal(fl_state_kind(f.mem->frames.state[pages[999 - 62]]), FL_KIND_PCP);
+	assert_int_not_equal(fl_state_kind(f.mem->frames.state[pages[999 - 63]]), FL_KIND_PCP);
+	fixture_done(&f);
+	fl_xfree(pages);
+}
+
+static void test_limit_grows_on_refills_and_decays_by_an_eighth(void **state)
+{
+	struct fixture f = { 0 };
+	fl_pfn *pages = fl_xcalloc(100000, sizeof(*pages));
+	struct fl_pcp *pcp;
+	int high;
+
+	fixture_normal(&f, "7.3", 1024);
+	pcp = pcp_of(&f);
+	take(&f, pages, 100000, 0);
+	assert_true(pcp->high > 4 * pcp->high_min);
+	for (unsigned int i = 0; i < 100000; i++)
+		fl_page_free(f.mem, &f.who, pages[i], 0);
+	high = pcp->high;
+	assert_true(pcp->high <= pcp->high_max);
+	fl_pcp_drain_cpu(f.mem, &f.who, fixture_zone(&f), 0);
+	fl_pcp_decay(f.mem, &f.who, fixture_zone(&f), 0);
+	assert_int_equal(pcp->high, high - high / 8 > pcp->high_min ? high - high / 8 : pcp->high_min);
+	fixture_done(&f);
+	fl_xfree(pages);
+}
+
+static void test_zone_below_high_shrinks_the_limit(void **state)
+{
+	struct fixture f = { 0 };
+	fl_pfn *pages = fl_xcalloc(100000, sizeof(*pages));
+	struct fl_pcp *pcp;
+	int high;
+
+	fixture_normal(&f, "7.3", 1024);
+	pcp = pcp_of(&f);
+	take(&f, pages, 100000, 0);
+	high = pcp->high;
+	fixture_zone(&f)->flags |= FL_ZONE_BELOW_HIGH;
+	fl_page_free(f.mem, &f.who, pages[0], 0);
+	assert_true(pcp->high < high);
+	fixture_done(&f);
+	fl_xfree(pages);
+}
+
+static void test_reclaim_keeps_at_most_four_batches(void **state)
+{
+	struct fixture f = { 0 };
+	fl_pfn *pages = fl_xcalloc(4000, sizeof(*pages));
+
+	fixture_normal(&f, "7.3", 1024);
+	take(&f, pages, 4000, 0);
+	fixture_zone(&f)->flags |= FL_ZONE_RECLAIM_ACTIVE;
+	fl_pcp_drain_all(f.mem, &f.who, NULL);
+	for (unsigned int i = 0; i < 4000; i++) {
+		fl_page_free(f.mem, &f.who, pages[i], 0);
+		assert_true(pcp_of(&f)->count <= 4 * 63);
+	}
+	assert_true(pcp_of(&f)->count > 63);
+	fixture_zone(&f)->flags = 0;
+	fixture_done(&f);
+	fl_xfree(pages);
+}
+
+/* Frees order-2 chunks in a row; how many stay on the lists? */
+static int left_after_burst(const char *kernel, unsigned int frees)
+{
+	struct fixture f = { 0 };
+	fl_pfn *pages = fl_xcalloc(frees, sizeof(*pages));
+	int left;
+
+	fixture_normal(&f, kernel, 1024);
+	take(&f, pages, frees, 2);
+	fl_pcp_drain_all(f.mem, &f.who, NULL);
+	pcp_of(&f)->high = pcp_of(&f)->high_max;
+	for (unsigned int i = 0; i < frees; i++)
+		fl_page_free(f.mem, &f.who, pages[i], 2);
+	left = pcp_of(&f)->count;
+	fixture_done(&f);
+	fl_xfree(pages);
+	return left;
+}
+
+static void test_burst_of_high_order_frees_drains_at_a_batch_in_6_12_and_later_in_7_3(void **state)
+{
+	/* 16 chunks are 64 pages: the 17th free of 6.12 finds a batch freed in a row. */
+	assert_int_equal(left_after_burst("6.12", 16), 64);
+	assert_int_equal(left_after_burst("6.12", 17), 0);
+	assert_int_equal(left_after_burst("7.3", 17), 68);
+	assert_int_equal(left_after_burst("7.3", 40), 160);
+}
+
+static void test_empty_list_is_not_refilled_for_an_atomic_reserve_request_in_7_3(void **state)
+{
+	for (unsigned int v = 0; v < 2; v++) {
+		struct fixture f = { 0 };
+		fl_pfn pfn;
+
+		fixture_normal(&f, v ? "7.3" : "6.12", 1024);
+		pfn = fl_pcp_alloc(f.mem, &f.who, fixture_zone(&f), 2, FL_UNMOVABLE, FL_ALLOC_HIGHATOMIC);
+		assert_int_equal(pfn == FL_PFN_NONE, v);
+		if (pfn != FL_PFN_NONE)
+			fl_page_prep(f.mem, pfn, 2, FL_KIND_KERNEL);
+		fixture_done(&f);
+	}
+}
+
+static void test_usual_allocation_has_the_effects_of_the_long_way(void **state)
+{
+	struct fixture a = { 0 }, b = { 0 };
+
+	/* A flag that nothing reads but the short way's test sends b the long way round. */
+	fixture_normal(&a, "7.3", 1024);
+	fixture_normal(&b, "7.3", 1024);
+	for (unsigned int i = 0; i < 20000; i++) {
+		unsigned int order = i % 7 == 0 ? 9 : i % 3;
+		fl_gfp gfp = i % 5 ? GFP_MOVABLE_NOW : GFP_UNMOVABLE_NOW;
+		fl_pfn x, y;
+
+		fixture_zone(&b)->flags |= 1u << 31;
+		x = fl_page_alloc(a.mem, &a.who, gfp, order, FL_KIND_ANON);
+		y = fl_page_alloc(b.mem, &b.who, gfp, order, FL_KIND_ANON);
+		assert_int_equal(x, y);
+		if (x == FL_PFN_NONE)
+			break;
+		if (i % 2) {
+			fl_page_free(a.mem, &a.who, x, order);
+			fl_page_free(b.mem, &b.who, y, order);
+		}
+	}
+	fixture_zone(&b)->flags &= ~(1u << 31);
+	assert_int_equal(fl_mem_hash(a.mem), fl_mem_hash(b.mem));
+	fixture_done(&a);
+	fixture_done(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_high_order_refills_are_scaled_down_but_take_two_chunks_at_least),
+		cmocka_unit_test(test_orders_4_to_8_and_10_pass_the_lists_by),
+		cmocka_unit_test(test_a_free_halves_the_next_refill),
+		cmocka_unit_test(test_freed_pages_are_taken_again_last_in_first_out),
+		cmocka_unit_test(test_drain_starts_at_the_freed_list_and_takes_the_oldest_pages),
+		cmocka_unit_test(test_limit_grows_on_refills_and_decays_by_an_eighth),
+		cmocka_unit_test(test_zone_below_high_shrinks_the_limit),
+		cmocka_unit_test(test_reclaim_keeps_at_most_four_batches),
+		cmocka_unit_test(test_burst_of_high_order_frees_drains_at_a_batch_in_6_12_and_later_in_7_3),
+		cmocka_unit_test(test_empty_list_is_not_refilled_for_an_atomic_reserve_request_in_7_3),
+		cmocka_unit_test(test_usual_allocation_has_the_effects_of_the_long_way),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
