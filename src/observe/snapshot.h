@@ -73,7 +73,8 @@ struct fl_mem_zone {
 	char name[24];
 	uint8_t kind;       /* enum fl_mem_kind_of_zone */
 	bool all_unreclaimable;
-	unsigned int line;  /* where it was first named */
+	bool wrapped;       /* a figure is beyond any machine: unsigned overflow in the kernel's accounting */
+	unsigned int line;  /* of its figures; 0: not from a text */
 
 	/* Pages. min, low, high and promo are as printed: they include the boost since kernel 5.0. */
 	uint64_t free, min, low, high, promo, boost;
@@ -91,10 +92,13 @@ struct fl_mem_zone {
 	uint64_t free_blocks[FL_MEM_ORDERS_MAX];
 	uint32_t letters[FL_MEM_ORDERS_MAX]; /* roles with free blocks there, as 1 << role, from (UME); 0: not printed */
 	bool has_letters;
+	bool lists_incomplete;    /* the line was cut or elided: orders beyond orders_count are not known */
+	bool lists_from_types;    /* summed from the rows of pagetypeinfo */
 	uint64_t lists_sum_kb; /* the total that the dump printed behind the lists, or FL_MEM_NONE */
 
 	/* pagetypeinfo. Rows by index into fl_mem_state.types. */
 	bool has_type_rows, has_type_blocks;
+	unsigned int types_line;
 	uint64_t type_free[FL_MEM_TYPES_MAX][FL_MEM_ORDERS_MAX];
 	bool type_capped[FL_MEM_TYPES_MAX][FL_MEM_ORDERS_MAX]; /* printed as ">100000": at least so many */
 	uint64_t type_blocks[FL_MEM_TYPES_MAX];
@@ -140,6 +144,7 @@ struct fl_mem_state {
 	size_t thp_sizes_count, thp_sizes_capacity;
 	char release[64];              /* kernel, as in "6.12.0-13-amd64"; "" unknown */
 	bool dump;                     /* a Mem-Info of the kernel, not files of /proc */
+	bool bits32;                   /* a 32-bit kernel: HighMem is named, or addresses have eight digits */
 };
 
 enum fl_mem_request_kind {
@@ -178,6 +183,7 @@ enum fl_mem_gfp {
 	FL_GFP_THISNODE = 1 << 19,
 	FL_GFP_ACCOUNT = 1 << 20,
 	FL_GFP_WRITE = 1 << 21,
+	FL_GFP_ATOMIC = 1 << 22, /* __GFP_ATOMIC of kernels 4.4 to 6.2; also set for the name GFP_ATOMIC */
 };
 
 struct fl_mem_request {
@@ -197,6 +203,8 @@ struct fl_mem_request {
 	uint64_t size_bytes; /* vmalloc, kmem_alloc, contiguous range */
 	uint64_t memcg_usage_kb, memcg_limit_kb;
 	bool vm_struct;      /* vmalloc failed for address space, not for pages */
+	bool pagefault_oom;  /* OOM called from the end of a page fault, without a request of its own */
+	bool state_before;   /* the state was printed before this request, not by it */
 	unsigned int repeats; /* how often the same was printed again without a state */
 	char *trace[24];     /* functions of the call trace, the allocator's own left out */
 	unsigned int trace_count;
@@ -218,7 +226,8 @@ struct fl_mem_report {
 	size_t warnings_count, warnings_capacity;
 	uint64_t warnings_dropped, requests_dropped, states_dropped;
 	uint64_t lines, lines_used; /* of a text */
-	uint64_t events_extfrag, events_compaction; /* trace lines seen */
+	uint64_t events_extfrag, events_extfrag_claimed, events_compaction, events_reclaim; /* trace lines seen */
+	uint64_t events_compaction_ns, events_reclaim_ns;        /* between begin and end, summed over tasks */
 	bool live;
 };
 
