@@ -154,8 +154,8 @@ void fl_program_help(const struct fl_program *program, struct fl_text *to)
 		wrap(to, 14, 14, c->summary);
 	}
 	fl_text_add(to, "\n\"%s COMMAND --help\" says more; \"man %s\" says all.\n", program->name, program->name);
-	fl_text_add(to, "Exit status: 0 done, 1 the work failed, 2 wrong usage or input, 3 this machine lacks\n"
-			"something, 130 interrupted.\n");
+	wrap(to, 0, 0, "Exit status: 0 done, 1 the work failed, 2 wrong usage or input, 3 this machine lacks something, "
+		       "130 interrupted.");
 }
 
 /* Text for roff: backslashes and dashes are escaped, a line never starts with a dot or an apostrophe. */

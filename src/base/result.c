@@ -25,21 +25,22 @@ void fl_result_init(struct fl_result *result)
 	*result = (struct fl_result){ 0 };
 }
 
-static void fields_fini(struct fl_fields *fields)
+void fl_fields_fini(struct fl_fields *fields)
 {
 	for (size_t i = 0; i < fields->count; i++) {
 		free(fields->list[i].name);
 		free(fields->list[i].text);
 	}
 	free(fields->list);
+	*fields = (struct fl_fields){ 0 };
 }
 
 void fl_result_fini(struct fl_result *result)
 {
-	fields_fini(&result->options);
-	fields_fini(&result->machine);
-	fields_fini(&result->tunables);
-	fields_fini(&result->provenance);
+	fl_fields_fini(&result->options);
+	fl_fields_fini(&result->machine);
+	fl_fields_fini(&result->tunables);
+	fl_fields_fini(&result->provenance);
 	for (size_t i = 0; i < result->kernels_count; i++)
 		free(result->kernels[i]);
 	for (size_t i = 0; i < result->metrics_count; i++)

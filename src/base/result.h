@@ -105,6 +105,7 @@ void fl_fields_add_int(struct fl_fields *fields, const char *name, int64_t value
 void fl_fields_add_bool(struct fl_fields *fields, const char *name, bool value);
 void fl_fields_add_real(struct fl_fields *fields, const char *name, double value);
 void fl_fields_add_text(struct fl_fields *fields, const char *name, const char *value);
+void fl_fields_fini(struct fl_fields *fields);
 const struct fl_field *fl_fields_find(const struct fl_fields *fields, const char *name);
 
 /* Sets kernels and runs and makes room; nothing is present yet. */

@@ -26,7 +26,8 @@ struct fl_cli_scenario {
 	int cpus;
 };
 
-/* One run. */
+/* One run. Zeroes and NULLs take what the scenario asks for, then the default. */
+#define FL_CLI_NO_SWAP (-1) /* swap_bytes: none, whatever the scenario asks for */
 struct fl_cli_request {
 	const struct fl_cli_scenario *scenario;
 	const struct fl_option_set *options; /* of the scenario, with --set applied */
@@ -42,7 +43,14 @@ struct fl_cli_request {
 enum fl_cli_list { FL_CLI_LIST_KERNELS, FL_CLI_LIST_PATCHES, FL_CLI_LIST_SCENARIOS, FL_CLI_LIST_TUNABLES,
 		   FL_CLI_LIST_COUNTERS };
 
+/* One measurement of the model's own speed; runs in a process of its own. */
+struct fl_cli_bench {
+	const char *name, *unit; /* "alloc_free_order0_hot", "ns/pair"; NULL past the end */
+	int (*measure)(double *ret_ns, struct fl_error *reterr);
+};
+
 struct fl_cli_model {
+	const char *default_kernel;
 	int (*scenario_load)(const char *name_or_path, struct fl_cli_scenario *ret, struct fl_error *reterr);
 	void (*scenario_free)(struct fl_cli_scenario *scenario);
 	/* Checks the notation BASE{+PATCH}{~PATCH}{,TUNABLE=VALUE} and gives its canonical text (free()). */
@@ -51,6 +59,7 @@ struct fl_cli_model {
 	int (*request_check)(const struct fl_cli_request *request, struct fl_fields *ret_machine,
 			     struct fl_error *reterr);
 	int (*run)(const struct fl_cli_request *request, struct fl_record *ret, struct fl_error *reterr);
+	struct fl_cli_bench (*bench_at)(size_t i);
 	/* Lists as tab-separated rows "name<TAB>summary[<TAB>more]", one a line; facts only for kernels. */
 	int (*list)(enum fl_cli_list what, bool facts, struct fl_text *to, struct fl_error *reterr);
 };

@@ -131,7 +131,7 @@ static int add_sizes(const struct fl_machine_wish *wish, struct fl_machine *m, s
 	if (wish->cpus < 0 || wish->cpus > FL_SIM_CPUS_MAX)
 		return fl_error_input(reterr, "%d CPUs: expected 1 to %d", wish->cpus, FL_SIM_CPUS_MAX);
 	error = check_size("load (--scale)", load, 1 * MIB, MEMORY_MAX, (int64_t)m->page_bytes, reterr);
-	if (!error && wish->swap_bytes)
+	if (!error && wish->swap_bytes > 0)
 		error = check_size("swap", wish->swap_bytes, 1 * MIB, MEMORY_MAX, (int64_t)m->page_bytes, reterr);
 	if (error)
 		return error;
@@ -141,7 +141,8 @@ static int add_sizes(const struct fl_machine_wish *wish, struct fl_machine *m, s
 	if (wish->guard_minorder)
 		m->geometry.guard_minorder = (unsigned int)wish->guard_minorder;
 	m->scale_bytes = (uint64_t)load;
-	m->swap_bytes = wish->swap_bytes ? (uint64_t)wish->swap_bytes : m->swap_bytes;
+	if (wish->swap_bytes)
+		m->swap_bytes = wish->swap_bytes > 0 ? (uint64_t)wish->swap_bytes : 0;
 	return 0;
 }
 

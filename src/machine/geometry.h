@@ -15,7 +15,7 @@
 /* What is asked for; 0 is the default of each. */
 struct fl_machine_wish {
 	int64_t memory_bytes;     /* RAM, reserved memory included; default 4 GiB */
-	int64_t swap_bytes;       /* default none */
+	int64_t swap_bytes;       /* default none; below 0: none, whatever a file says */
 	int64_t scale_bytes;      /* size of the load; default: the memory */
 	int cpus;                 /* default 4 */
 	int64_t page_bytes;       /* 4K (default), 16K or 64K */

@@ -1,0 +1,74 @@
+/*
+ * cli/experiment.h - what run and compare share: from a command line to runs, a result and its outputs.
+ */
+#ifndef FL_CLI_EXPERIMENT_H
+#define FL_CLI_EXPERIMENT_H
+
+#include "cli/command.h"
+#include "cli/model.h"
+#include "cli/pool.h"
+#include "report/output.h"
+
+#define FL_CLI_MACHINE_ROWS \
+	{ .name = "memory", .letter = 'm', .kind = FL_OPTION_SIZE, .category = "Machine", \
+	  .min = 1 << 20, .max = INT64_C(1) << 44, .help = "memory of the modelled machine [what the scenario asks for]" }, \
+	{ .name = "cpus", .kind = FL_OPTION_INT, .category = "Machine", .min = 1, .max = 1024, \
+	  .help = "CPUs of the modelled machine [what the scenario asks for]" }, \
+	{ .name = "swap", .kind = FL_OPTION_SIZE, .category = "Machine", .min = 0, .max = INT64_C(1) << 44, \
+	  .help = "swap of the modelled machine, 0 for none [what the scenario asks for]" }, \
+	{ .name = "scale", .kind = FL_OPTION_SIZE, .category = "Machine", .min = 1 << 20, .max = INT64_C(1) << 44, \
+	  .help = "size of the load, where it is to differ from the machine; on a live host also the budget" }, \
+	{ .name = "machine", .kind = FL_OPTION_STRING, .value_name = "FILE", .category = "Machine", \
+	  .help = "description of a machine that replaces the standard one" }, \
+	{ .name = "on", .kind = FL_OPTION_CHOICE, .value_name = "sim|live", .default_text = "sim", .category = "Machine", \
+	  .choices = fl_cli_backends, .help = "what carries the scenario out: the model, or this host's kernel" }
+
+#define FL_CLI_EXPERIMENT_ROWS \
+	{ .name = "seed", .letter = 's', .kind = FL_OPTION_INT, .default_text = "1", .min = 0, \
+	  .max = INT64_C(1) << 62, .category = "Runs", .help = "seed of the first run; the others follow it" }, \
+	{ .name = "jobs", .letter = 'j', .kind = FL_OPTION_INT, .min = 1, .max = 4096, .category = "Runs", \
+	  .help = "runs at a time [one for each CPU]" }, \
+	{ .name = "set", .kind = FL_OPTION_LIST, .value_name = "KEY=VALUE", .category = "Runs", \
+	  .help = "option of the scenario" }, \
+	{ .name = "tunable", .kind = FL_OPTION_LIST, .value_name = "NAME=VALUE", .category = "Runs", \
+	  .help = "tunable of every kernel, as in vm.swappiness=10" }, \
+	{ .name = "json", .kind = FL_OPTION_STRING, .value_name = "FILE", .category = "Output", \
+	  .help = "stores the result document; - is standard output, and nothing else is printed there" }, \
+	{ .name = "counters", .kind = FL_OPTION_FLAG, .category = "Output", \
+	  .help = "all metrics in the tables, not only the headline ones" }, \
+	{ .name = "quiet", .letter = 'q', .kind = FL_OPTION_FLAG, .category = "Output", \
+	  .help = "no progress line, no log, and with --json no tables" }
+
+extern const char *const fl_cli_backends[];
+
+enum { FL_CLI_RUNS_MAX = 10000, FL_CLI_RUNS_AUTO_FIRST = 4, FL_CLI_RUNS_AUTO_MAX = 128 };
+
+struct fl_cli_experiment {
+	const struct fl_option_set *line; /* the command line; has all rows above and "kernel", "runs" */
+	const char *scenario_word;        /* as typed */
+	struct fl_cli_scenario scenario;
+	struct fl_option_set options;     /* of the scenario */
+	char **kernels;
+	size_t kernels_count;
+	struct fl_cli_request request;    /* kernel and seed differ from run to run */
+	struct fl_fields machine;
+	size_t runs;                      /* first batch with auto */
+	double auto_pct;                  /* 0: a fixed number of runs */
+	struct fl_output json, trace;     /* path NULL: none */
+	FILE *trace_file;
+	char *command;                    /* the whole line, quoted for a shell */
+};
+
+/* Checks everything that can be checked before the first run, and opens the outputs. */
+int fl_cli_experiment_init(struct fl_cli_experiment *e, const struct fl_option_set *line, int argc, char **argv,
+			   const char *scenario, struct fl_error *reterr);
+
+/* Runs, prints, stores. Returns the exit status; everything that went wrong has been said. */
+int fl_cli_experiment_run(struct fl_cli_experiment *e);
+
+void fl_cli_experiment_fini(struct fl_cli_experiment *e);
+
+/* The command that does this run again; free(). */
+char *fl_cli_experiment_replay(const struct fl_cli_experiment *e, size_t kernel, uint64_t seed);
+
+#endif

@@ -1,0 +1,189 @@
+/*
+ * cli/model.c - the model behind the subcommands: kernel, machine and scenario through the table of cli/model.h.
+ */
+#include "cli/model.h"
+
+#include <string.h>
+
+#include "kernel/kernel.h"
+#include "machine/bench.h"
+#include "mm/sysctl.h"
+#include "mm/vmstat.h"
+#include "scenario/scenario.h"
+
+static int scenario_load(const char *name_or_path, struct fl_cli_scenario *ret, struct fl_error *reterr)
+{
+	struct fl_scenario *s;
+	int r = fl_scenario_load(name_or_path, &s, reterr);
+
+	if (r < 0)
+		return r;
+	*ret = (struct fl_cli_scenario){
+		.opaque = s,
+		.name = s->name,
+		.summary = s->summary,
+		.options = s->options,
+		.options_count = s->options_count,
+		.published = s->published,
+		.published_count = s->published_count,
+	};
+	return 0;
+}
+
+static void scenario_free(struct fl_cli_scenario *scenario)
+{
+	fl_scenario_free(scenario->opaque);
+}
+
+static int kernel_check(const char *spec, char **ret_canonical, struct fl_error *reterr)
+{
+	struct fl_kernel kernel;
+	int r = fl_kernel_parse(spec, &kernel, reterr);
+
+	if (r == 0)
+		*ret_canonical = fl_xstrdup(kernel.name);
+	return r;
+}
+
+static struct fl_scenario_request request_of(const struct fl_cli_request *r)
+{
+	return (struct fl_scenario_request){
+		.scenario = r->scenario->opaque,
+		.options = r->options,
+		.kernel = r->kernel,
+		.backend = r->backend,
+		.machine_file = r->machine_file,
+		.memory_bytes = r->memory_bytes,
+		.swap_bytes = r->swap_bytes,
+		.scale_bytes = r->scale_bytes,
+		.cpus = r->cpus,
+		.seed = r->seed,
+		.trace = r->trace,
+	};
+}
+
+static int request_check(const struct fl_cli_request *request, struct fl_fields *ret_machine, struct fl_error *reterr)
+{
+	struct fl_scenario_request r = request_of(request);
+
+	return fl_scenario_check(&r, ret_machine, reterr);
+}
+
+static int run(const struct fl_cli_request *request, struct fl_record *ret, struct fl_error *reterr)
+{
+	struct fl_scenario_request r = request_of(request);
+
+	return fl_scenario_run(&r, ret, reterr);
+}
+
+static void list_kernels(struct fl_text *to)
+{
+	const struct fl_kernel_version *version;
+
+	for (unsigned int i = 0; (version = fl_kernel_version_at(i)); i++) {
+		fl_text_add(to, "%s\t%s%s", version->name, version->summary,
+			    strcmp(version->name, fl_kernel_default) ? "" : " (default)");
+		for (const char *const *name = version->contains; *name; name++)
+			fl_text_add(to, "%s%s", name == version->contains ? "; contains " : ", ", *name);
+		fl_text_add_char(to, '\n', 1);
+	}
+}
+
+static void list_facts(struct fl_text *to)
+{
+	const struct fl_kernel_version *version;
+
+	for (unsigned int i = 0; (version = fl_kernel_version_at(i)); i++) {
+		for (unsigned int d = 0; d < FL_DECISION_COUNT; d++) {
+			const struct fl_fact *fact = &version->facts[d];
+
+			fl_text_add(to, "%s\t%s\t%s\t%s (%s)\n", version->name, fl_decision_name(d),
+				    fl_confidence_text(fact->confidence), fl_decision_line(d),
+				    fact->where ? fact->where : "no place named");
+		}
+	}
+}
+
+static void list_patches(struct fl_text *to)
+{
+	const struct fl_patch *patch;
+	const char *set;
+
+	for (unsigned int i = 0; (patch = fl_patch_at(i)); i++)
+		fl_text_add(to, "%s\t%s\t%s\n", patch->name, patch->set ? patch->set : "-", patch->summary);
+	for (unsigned int i = 0; (set = fl_patch_set_at(i)); i++) {
+		const char *divider = "";
+
+		fl_text_add(to, "%s\tset\t", set);
+		for (unsigned int j = 0; (patch = fl_patch_at(j)); j++) {
+			if (!patch->set || strcmp(patch->set, set))
+				continue;
+			fl_text_add(to, "%s%s", divider, patch->name);
+			divider = ", ";
+		}
+		fl_text_add_char(to, '\n', 1);
+	}
+}
+
+static void list_tunables(struct fl_text *to)
+{
+	const struct fl_tunable *tunable;
+
+	for (unsigned int i = 0; (tunable = fl_tunable_at(i)); i++) {
+		fl_text_add(to, "%s\t", tunable->name);
+		for (const char *const *word = tunable->words; word && *word; word++)
+			fl_text_add(to, "%s%s", word == tunable->words ? "" : "|", *word);
+		if (!tunable->words)
+			fl_text_add(to, "%llu to %llu", (unsigned long long)tunable->min, (unsigned long long)tunable->max);
+		fl_text_add(to, "\t%s\n", tunable->line);
+	}
+}
+
+static void list_counters(struct fl_text *to)
+{
+	for (int i = 0; i < FL_VM_COUNT; i++)
+		fl_text_add(to, "%s\tvmstat\n", fl_vm_event_name((enum fl_vm_event)i));
+	for (int i = 0; i < FL_MTHP_COUNT; i++)
+		fl_text_add(to, "%s_<size>kB\tper-size statistics of huge pages\n", fl_mthp_stat_name((enum fl_mthp_stat)i));
+	for (int i = 0; i < FL_WORK_COUNT; i++)
+		fl_text_add(to, "work_%s_<actor>_<trigger>\twork by who did it and who asked for it\n",
+			    fl_work_name((enum fl_work)i));
+	fl_text_add(to, "extfrag_<wanted>_<taken>_o<order>_<claim or steal>\tallocations from a foreign migratetype\n");
+}
+
+static int list(enum fl_cli_list what, bool facts, struct fl_text *to, struct fl_error *reterr)
+{
+	switch (what) {
+	case FL_CLI_LIST_KERNELS:
+		(facts ? list_facts : list_kernels)(to);
+		break;
+	case FL_CLI_LIST_PATCHES:
+		list_patches(to);
+		break;
+	case FL_CLI_LIST_SCENARIOS:
+		return fl_scenario_list(to, reterr);
+	case FL_CLI_LIST_TUNABLES:
+		list_tunables(to);
+		break;
+	case FL_CLI_LIST_COUNTERS:
+		list_counters(to);
+		break;
+	}
+	return 0;
+}
+
+static struct fl_cli_bench bench_at(size_t i)
+{
+	return (struct fl_cli_bench){ fl_benches[i].name, fl_benches[i].unit, fl_benches[i].measure };
+}
+
+const struct fl_cli_model fl_cli_model = {
+	.default_kernel = fl_kernel_default,
+	.scenario_load = scenario_load,
+	.scenario_free = scenario_free,
+	.kernel_check = kernel_check,
+	.request_check = request_check,
+	.run = run,
+	.bench_at = bench_at,
+	.list = list,
+};

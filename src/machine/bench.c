@@ -1,0 +1,174 @@
+/*
+ * machine/bench.c - how fast the allocator of the model is.
+ *
+ * Counters, watermark compare and per-CPU lists are in, trace events are off, as in a run. Each measurement makes a
+ * standard machine of its own and takes the best of several loops; effects (first touch of the frames,
+ * per-CPU lists that swallow the first frees) are over before the first loop counts.
+ */
+#include "machine/bench.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/rng.h"
+#include "base/text.h"
+#include "kernel/kernel.h"
+#include "machine/geometry.h"
+#include "mm/page_alloc.h"
+#include "mm/pcp.h"
+
+enum { LOOPS = 5, HOT_PAIRS = 1000000, CHURN_PAIRS = 1000000 };
+#define GIB (INT64_C(1) << 30)
+#define GFP_NOW (FL_GFP_HIGHUSER_MOVABLE & ~FL_GFP_RECLAIM) /* nothing here may reclaim */
+
+struct fixture {
+	struct fl_machine machine;
+	struct fl_kernel kernel;
+	struct fl_mem *mem;
+	struct fl_task task;
+	struct fl_caller who;
+};
+
+static int set_up(struct fixture *f, int64_t memory_bytes, struct fl_error *reterr)
+{
+	const struct fl_machine_wish wish = { .memory_bytes = memory_bytes, .cpus = 1 };
+	int r = fl_machine_make(&wish, &f->machine, reterr);
+
+	if (r == 0)
+		r = fl_kernel_parse(fl_kernel_default, &f->kernel, reterr);
+	if (r < 0)
+		return r;
+	f->mem = fl_mem_new(&(struct fl_mem_config){ .geometry = &f->machine.geometry, .decide = &f->kernel.decide,
+						     .cost = &fl_cost_default });
+	f->task = (struct fl_task){ .name = "bench" };
+	f->who = (struct fl_caller){ .task = &f->task };
+	return 0;
+}
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static int refuse_full(struct fl_error *reterr)
+{
+	return fl_error_set(reterr, FL_ERROR_FAILED, -ENOMEM, "the modelled memory was full where it should not be");
+}
+
+/* Allocates and frees the same chunk again and again. */
+static int measure_hot(unsigned int order, double *ret_ns, struct fl_error *reterr)
+{
+	struct fixture f;
+	double best = 0;
+	int r = set_up(&f, 2 * GIB, reterr);
+
+	for (int loop = 0; r == 0 && loop < LOOPS; loop++) {
+		double start = now_ns(), ns;
+
+		for (int i = 0; i < HOT_PAIRS && r == 0; i++) {
+			fl_pfn pfn = fl_page_alloc(f.mem, &f.who, GFP_NOW, order, FL_KIND_ANON);
+
+			if (pfn == FL_PFN_NONE)
+				r = refuse_full(reterr);
+			else
+				fl_page_free(f.mem, &f.who, pfn, order);
+		}
+		ns = (now_ns() - start) / HOT_PAIRS;
+		best = loop && best < ns ? best : ns;
+	}
+	fl_mem_free(f.mem);
+	*ret_ns = best;
+	return r;
+}
+
+/* Fills three quarters of the memory; the pages, or NULL. */
+static fl_pfn *fill(struct fixture *f, size_t *ret_count, struct fl_error *reterr)
+{
+	size_t count = (size_t)(f->machine.memory_bytes / f->machine.page_bytes / 4 * 3);
+	fl_pfn *pages = fl_xmalloc(count * sizeof(*pages));
+
+	for (size_t i = 0; i < count; i++) {
+		pages[i] = fl_page_alloc(f->mem, &f->who, GFP_NOW, 0, FL_KIND_ANON);
+		if (pages[i] == FL_PFN_NONE) {
+			refuse_full(reterr);
+			free(pages);
+			return NULL;
+		}
+	}
+	*ret_count = count;
+	return pages;
+}
+
+/* Frees a random page of a memory that is three quarters full, allocates another. */
+static int churn(struct fixture *f, fl_pfn *pages, size_t count, struct fl_rng *rng, struct fl_error *reterr)
+{
+	for (int i = 0; i < CHURN_PAIRS; i++) {
+		/* the high word of a product: one multiplication instead of a division in the loop that is measured */
+		size_t at = (size_t)(((unsigned __int128)fl_rng_u64(rng) * count) >> 64);
+
+		fl_page_free(f->mem, &f->who, pages[at], 0);
+		pages[at] = fl_page_alloc(f->mem, &f->who, GFP_NOW, 0, FL_KIND_ANON);
+		if (pages[at] == FL_PFN_NONE)
+			return refuse_full(reterr);
+	}
+	return 0;
+}
+
+static int measure_churn(int64_t memory_bytes, double *ret_ns, struct fl_error *reterr)
+{
+	struct fixture f;
+	struct fl_rng rng;
+	double best = 0;
+	fl_pfn *pages;
+	size_t count;
+	int r = set_up(&f, memory_bytes, reterr);
+
+	if (r < 0)
+		return r;
+	fl_rng_init(&rng, 1, "bench", 0);
+	pages = fill(&f, &count, reterr);
+	r = pages ? churn(&f, pages, count, &rng, reterr) : -ENOMEM; /* warm */
+	for (int loop = 0; r == 0 && loop < LOOPS; loop++) {
+		double start = now_ns(), ns;
+
+		r = churn(&f, pages, count, &rng, reterr);
+		ns = (now_ns() - start) / CHURN_PAIRS;
+		best = loop && best < ns ? best : ns;
+	}
+	free(pages);
+	fl_mem_free(f.mem);
+	*ret_ns = best;
+	return r;
+}
+
+static int alloc_free_order0_hot(double *ret_ns, struct fl_error *reterr)
+{
+	return measure_hot(0, ret_ns, reterr);
+}
+
+static int alloc_free_order9_hot(double *ret_ns, struct fl_error *reterr)
+{
+	return measure_hot(9, ret_ns, reterr);
+}
+
+static int churn_2g(double *ret_ns, struct fl_error *reterr)
+{
+	return measure_churn(2 * GIB, ret_ns, reterr);
+}
+
+static int churn_64g(double *ret_ns, struct fl_error *reterr)
+{
+	return measure_churn(64 * GIB, ret_ns, reterr);
+}
+
+const struct fl_bench fl_benches[] = {
+	{ "alloc_free_order0_hot", "ns/pair", alloc_free_order0_hot },
+	{ "alloc_free_order9_hot", "ns/pair", alloc_free_order9_hot },
+	{ "churn_2g", "ns/pair", churn_2g },
+	{ "churn_64g", "ns/pair", churn_64g },
+	{ NULL },
+};
