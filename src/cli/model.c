@@ -97,9 +97,8 @@ static void list_facts(struct fl_text *to)
 		for (unsigned int d = 0; d < FL_DECISION_COUNT; d++) {
 			const struct fl_fact *fact = &version->facts[d];
 
-			fl_text_add(to, "%s\t%s\t%s\t%s (%s)\n", version->name, fl_decision_name(d),
-				    fl_confidence_text(fact->confidence), fl_decision_line(d),
-				    fact->where ? fact->where : "no place named");
+			fl_text_add(to, "%s\t%s\t%s\t%s\n", version->name, fl_decision_name(d),
+				    fl_confidence_text(fact->confidence), fact->where ? fact->where : "");
 		}
 	}
 }
@@ -130,12 +129,12 @@ static void list_tunables(struct fl_text *to)
 	const struct fl_tunable *tunable;
 
 	for (unsigned int i = 0; (tunable = fl_tunable_at(i)); i++) {
-		fl_text_add(to, "%s\t", tunable->name);
+		fl_text_add(to, "%s\t%s: ", tunable->name, tunable->line);
 		for (const char *const *word = tunable->words; word && *word; word++)
 			fl_text_add(to, "%s%s", word == tunable->words ? "" : "|", *word);
 		if (!tunable->words)
 			fl_text_add(to, "%llu to %llu", (unsigned long long)tunable->min, (unsigned long long)tunable->max);
-		fl_text_add(to, "\t%s\n", tunable->line);
+		fl_text_add_char(to, '\n', 1);
 	}
 }
 
