@@ -3,6 +3,7 @@
  *
  * Amounts are pages unless the name says otherwise; what was not in the input is left out. Fields are only ever added.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "observe/inspect.h"
@@ -91,6 +92,23 @@ static void indices_json(json_t *object, const struct fl_mem_state *state, const
 	json_object_set_new(object, "fragmentation_index_milli", fragmentation);
 }
 
+/* The kernel's own figures, from debugfs. */
+static void kernel_indices_json(json_t *object, const struct fl_mem_zone *zone)
+{
+	json_t *unusable = json_array(), *fragmentation = json_array();
+
+	for (unsigned int o = 0; o < zone->orders_count; o++) {
+		json_array_append_new(unusable, json_integer(zone->unusable_index[o]));
+		json_array_append_new(fragmentation, json_integer(zone->fragmentation_index[o]));
+	}
+	if (zone->has_unusable_index)
+		json_object_set(object, "kernel_unusable_index_milli", unusable);
+	if (zone->has_fragmentation_index)
+		json_object_set(object, "kernel_fragmentation_index_milli", fragmentation);
+	json_decref(unusable);
+	json_decref(fragmentation);
+}
+
 static void marks_json(json_t *object, const struct fl_mem_zone *zone)
 {
 	set(object, "free_pages", zone->free);
@@ -129,6 +147,7 @@ static json_t *zone_json(const struct fl_mem_state *state, size_t index, const s
 			indices_json(object, state, zone);
 		json_object_set_new(object, "complete", json_boolean(!zone->lists_incomplete));
 	}
+	kernel_indices_json(object, zone);
 	if (zone->has_letters)
 		json_object_set_new(object, "free_types", letters_json(zone));
 	if (zone->has_type_rows || zone->has_type_blocks)
@@ -308,60 +327,54 @@ static json_t *state_json(const struct fl_mem_state *state)
 	return object;
 }
 
-/* Free blocks of each order now, from the free lists. */
-static void lists_capacity(json_t *array, const struct fl_mem_state *state, size_t index)
+/* Free blocks of each order now, as the free lists tell: no "moved", since nothing tells where pages lie. */
+static json_t *lists_orders(const struct fl_mem_state *state, const struct fl_mem_zone *zone)
 {
-	for (size_t z = 0; z < state->zones_count; z++) {
-		const struct fl_mem_zone *zone = &state->zones[z];
+	json_t *orders = json_array();
 
-		for (unsigned int o = 1; o < zone->orders_count && !zone->lists_incomplete; o++) {
-			json_t *item = json_object();
+	for (unsigned int o = 1; o < zone->orders_count; o++) {
+		json_t *item = json_object();
 
-			json_object_set_new(item, "state", json_integer((json_int_t)index));
-			if (zone->node >= 0)
-				json_object_set_new(item, "node", json_integer(zone->node));
-			set_text(item, "zone", zone->name);
-			json_object_set_new(item, "order", json_integer(o));
-			set(item, "size_bytes", (uint64_t)state->page_size << o);
-			set(item, "now", fl_arith_blocks(zone->free_blocks, zone->orders_count, o));
-			json_array_append_new(array, item);
-		}
+		json_object_set_new(item, "order", json_integer(o));
+		set(item, "size_bytes", (uint64_t)state->page_size << o);
+		set(item, "now", fl_arith_blocks(zone->free_blocks, zone->orders_count, o));
+		json_array_append_new(orders, item);
 	}
+	return orders;
 }
 
-/* With page flags: also how many after perfect compaction, and if movable memory went away. */
-static void census_capacity(json_t *array, const struct fl_capacity *capacity, const struct fl_capacity_zone *zone)
+static json_t *lists_capacity(const struct fl_mem_report *report)
 {
-	(void)capacity;
-	for (unsigned int o = 1; o < FL_CENSUS_ORDERS; o++) {
-		const struct fl_capacity_order *order = &zone->orders[o];
-		json_t *item;
+	json_t *object = json_object(), *zones = json_array();
 
-		if (!order->known)
-			continue;
-		item = json_object();
-		set_text(item, "zone", zone->name);
-		json_object_set_new(item, "order", json_integer(o));
-		set(item, "size_bytes", order->size_bytes);
-		set(item, "now", order->now);
-		set(item, "moved", order->moved);
-		set(item, "emptied", order->emptied);
-		json_array_append_new(array, item);
+	for (size_t i = 0; i < report->states_count; i++) {
+		const struct fl_mem_state *state = report->states[i];
+
+		for (size_t z = 0; z < state->zones_count; z++) {
+			const struct fl_mem_zone *zone = &state->zones[z];
+			json_t *item;
+
+			if (!zone->orders_count || zone->lists_incomplete)
+				continue;
+			item = json_object();
+			set_text(item, "name", zone->name);
+			json_object_set_new(item, "state", json_integer((json_int_t)i));
+			if (zone->node >= 0)
+				json_object_set_new(item, "node", json_integer(zone->node));
+			json_object_set_new(item, "orders", lists_orders(state, zone));
+			json_array_append_new(zones, item);
+		}
 	}
+	json_object_set_new(object, "zones", zones);
+	return object;
 }
 
 static json_t *capacity_json(const struct fl_inspect *inspect)
 {
-	json_t *array = json_array();
+	json_t *object = inspect->capacity ? fl_capacity_json(inspect->capacity) : lists_capacity(inspect->report);
 
-	if (inspect->capacity) {
-		for (unsigned int z = 0; z < inspect->capacity->zones_count; z++)
-			census_capacity(array, inspect->capacity, &inspect->capacity->zones[z]);
-		return array;
-	}
-	for (size_t i = 0; i < inspect->report->states_count; i++)
-		lists_capacity(array, inspect->report->states[i], i);
-	return array;
+	json_object_set_new(object, "from", json_string(inspect->capacity ? "page_flags" : "free_lists"));
+	return object;
 }
 
 static json_t *warnings_json(const struct fl_mem_report *report)

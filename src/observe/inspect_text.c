@@ -270,6 +270,20 @@ static void add_zone_row(struct fl_text *to, const struct fl_mem_state *state, c
 	fl_text_add(to, "\n");
 }
 
+/* Memory that the allocator does not have (yet): the rest of the table says nothing about it. */
+static void add_not_managed_row(struct fl_text *to, const struct fl_mem_state *state, const struct fl_mem_zone *zone)
+{
+	char label[48], missing[24], present[24];
+
+	if (zone->managed == FL_MEM_NONE || zone->present == FL_MEM_NONE || zone->wrapped || zone->managed > zone->present ||
+	    zone->present - zone->managed <= zone->present / 4)
+		return;
+	add_wrapped_format(to, "  ", "%s: %s of %s are present but not managed (reserved at boot, or not handed over yet): neither "
+			   "free nor fragmented", fl_zone_label(zone, label, sizeof(label)),
+			   human_pages(state, zone->present - zone->managed, missing, sizeof(missing)),
+			   human_pages(state, zone->present, present, sizeof(present)));
+}
+
 /* "Normal pageblocks: Unmovable 140, Movable 1337, Reclaimable 58" */
 static void add_blocks_row(struct fl_text *to, const struct fl_mem_state *state, const struct fl_mem_zone *zone)
 {
@@ -417,6 +431,8 @@ static void add_state(struct fl_text *to, const struct fl_inspect *inspect, size
 	for (size_t z = 0; z < state->zones_count; z++)
 		if (fl_mem_zone_is_populated(&state->zones[z]))
 			add_zone_row(to, state, &state->zones[z], huge);
+	for (size_t z = 0; z < state->zones_count; z++)
+		add_not_managed_row(to, state, &state->zones[z]);
 	for (size_t z = 0; z < state->zones_count; z++)
 		add_types_row(to, state, &state->zones[z]);
 	for (size_t z = 0; z < state->zones_count; z++)

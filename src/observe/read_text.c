@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
+#include "observe/gfp.h"
 #include "observe/text_internal.h"
 
 struct fl_mem_state *fl_text_begin_state(struct fl_text_reader *reader, bool dump)
@@ -128,12 +129,13 @@ static bool is_stamp(const char *token)
 	return dot && p[0] == ']' && !p[1];
 }
 
+/* "... 5.19.0-1-amd64 #1": the word before the build number of a "CPU: ... Comm: ..." line. */
 static void note_release(struct fl_text_reader *reader, const char *token)
 {
 	const char *release = reader->prev[0];
 
-	if (token[0] != '#' || !isdigit((unsigned char)token[1]) || !isdigit((unsigned char)release[0]) ||
-	    !strchr(release, '.'))
+	if (token[0] != '#' || !isdigit((unsigned char)token[1]) || !fl_release_number(release) ||
+	    strspn(release, "0123456789.-_+~abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != strlen(release))
 		return;
 	snprintf(reader->release, sizeof(reader->release), "%.63s", release);
 	if (reader->state && reader->state->dump && !reader->state->release[0])
@@ -165,7 +167,8 @@ static void take_token(struct fl_text_reader *reader, const char *token, int off
 
 	if (is_stamp(token))
 		return;
-	note_release(reader, token);
+	if (!strstr(reader->line_text, "Linux version "))
+		note_release(reader, token);
 	note_bits(reader, token);
 	used = of_request = fl_text_request_token(reader, token, offset);
 	if (!used)

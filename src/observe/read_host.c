@@ -1,0 +1,221 @@
+/*
+ * observe/read_host.c - reading a host, or a directory laid out like one, through the text reader.
+ *
+ * Owns the lists of files. Order matters a little: files of /proc first, so that they make one state; kernel logs of a
+ * sosreport after them, since a dump inside makes states of its own.
+ */
+#include "observe/read_host.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "observe/hostfile.h"
+#include "observe/read_text.h"
+
+#define THP_DIR "sys/kernel/mm/transparent_hugepage"
+
+struct host_file {
+	const char *path;
+	const char *figures; /* what is missing without it; NULL: nothing that anybody would miss */
+};
+
+static const struct host_file proc_files[] = {
+	{ "proc/version", NULL },
+	{ "proc/buddyinfo", "free blocks by order" },
+	{ "proc/pagetypeinfo", "free blocks and pageblocks by migratetype" },
+	{ "proc/zoneinfo", "watermarks and sizes of zones" },
+	{ "proc/vmstat", "event counters" },
+	{ "proc/meminfo", "totals" },
+	{ "sys/kernel/debug/extfrag/unusable_index", NULL },
+	{ "sys/kernel/debug/extfrag/extfrag_index", NULL },
+};
+
+static const char *const sysctls[] = {
+	"min_free_kbytes", "watermark_boost_factor", "watermark_scale_factor", "lowmem_reserve_ratio",
+	"compaction_proactiveness", "extfrag_threshold", "compact_unevictable_allowed", "percpu_pagelist_high_fraction",
+	"zone_reclaim_mode", "swappiness", "overcommit_memory", "overcommit_ratio", "defrag_mode", "nr_hugepages",
+	"nr_overcommit_hugepages", "user_reserve_kbytes", "admin_reserve_kbytes", "vfs_cache_pressure",
+};
+
+static const char *const thp_files[] = { "enabled", "defrag", "shmem_enabled", "use_zero_page", "hpage_pmd_size",
+					 "khugepaged/defrag", "khugepaged/pages_to_scan",
+					 "khugepaged/scan_sleep_millisecs", "khugepaged/alloc_sleep_millisecs",
+					 "khugepaged/max_ptes_none", "khugepaged/max_ptes_swap",
+					 "khugepaged/max_ptes_shared" };
+
+static const char *const thp_size_files[] = { "enabled", "shmem_enabled", "stats/anon_fault_alloc",
+					      "stats/anon_fault_fallback", "stats/anon_fault_fallback_charge",
+					      "stats/split", "stats/split_failed", "stats/split_deferred",
+					      "stats/nr_anon", "stats/nr_anon_partially_mapped", "stats/swpin",
+					      "stats/swpout", "stats/swpout_fallback", "stats/zswpout",
+					      "stats/shmem_alloc", "stats/shmem_fallback" };
+
+/* Files of a sosreport outside proc/ and sys/: the first of each that is there. */
+static const char *const sos_sysctl[] = { "sos_commands/kernel/sysctl_-a" };
+static const char *const sos_logs[] = { "sos_commands/kernel/dmesg_-T", "sos_commands/kernel/dmesg",
+					"sos_commands/general/dmesg", "sos_commands/kernel/dmesg_now",
+					"var/log/dmesg", "var/log/kern.log", "var/log/messages", "var/log/syslog" };
+
+struct host_reader {
+	const char *root;
+	struct fl_mem_report *report;
+	struct fl_text_reader *text;
+	unsigned int files;
+	bool live;
+};
+
+/* The content of one file through the text reader. 1 read, 0 not there. */
+static int read_file(struct host_reader *reader, const char *path, const char *figures)
+{
+	char *full = fl_hostfile_path(reader->root, path), bytes[65536];
+	FILE *file = fopen(full, "r");
+	size_t got;
+
+	free(full);
+	if (!file) {
+		if (figures && (reader->live || errno != ENOENT))
+			fl_mem_report_warn(reader->report, 0, "%s could not be read (%s%s): %s are missing", path,
+					   strerror(errno), errno == EACCES ? "; root may" : "", figures);
+		return 0;
+	}
+	fl_text_reader_file(reader->text, path);
+	while ((got = fread(bytes, 1, sizeof(bytes), file)) > 0)
+		fl_text_reader_feed(reader->text, bytes, got);
+	if (ferror(file) && figures)
+		fl_mem_report_warn(reader->report, 0, "%s could not be read to its end: %s", path, strerror(errno));
+	fclose(file);
+	reader->files++;
+	return 1;
+}
+
+static void read_sysctls(struct host_reader *reader)
+{
+	char path[128];
+
+	for (size_t i = 0; i < sizeof(sysctls) / sizeof(sysctls[0]); i++) {
+		snprintf(path, sizeof(path), "proc/sys/vm/%s", sysctls[i]);
+		read_file(reader, path, NULL);
+	}
+}
+
+static int by_size(const void *a, const void *b)
+{
+	long x = strtol(*(char *const *)a + strlen("hugepages-"), NULL, 10);
+	long y = strtol(*(char *const *)b + strlen("hugepages-"), NULL, 10);
+
+	return x < y ? -1 : x > y;
+}
+
+/* The per-size directories in rising size; the caller frees them. */
+static size_t thp_sizes(const char *root, char **names, size_t limit)
+{
+	char *full = fl_hostfile_path(root, THP_DIR);
+	DIR *dir = opendir(full);
+	struct dirent *entry;
+	size_t count = 0;
+
+	free(full);
+	while (dir && (entry = readdir(dir)) && count < limit)
+		if (!strncmp(entry->d_name, "hugepages-", 10))
+			names[count++] = fl_xstrdup(entry->d_name);
+	if (dir)
+		closedir(dir);
+	qsort(names, count, sizeof(*names), by_size);
+	return count;
+}
+
+static void read_thp(struct host_reader *reader)
+{
+	char path[400], *names[64];
+	size_t count = thp_sizes(reader->root, names, 64);
+
+	for (size_t i = 0; i < sizeof(thp_files) / sizeof(thp_files[0]); i++) {
+		snprintf(path, sizeof(path), THP_DIR "/%s", thp_files[i]);
+		read_file(reader, path, NULL);
+	}
+	for (size_t n = 0; n < count; n++) {
+		for (size_t i = 0; i < sizeof(thp_size_files) / sizeof(thp_size_files[0]); i++) {
+			snprintf(path, sizeof(path), THP_DIR "/%s/%s", names[n], thp_size_files[i]);
+			read_file(reader, path, NULL);
+		}
+		free(names[n]);
+	}
+}
+
+static void read_first(struct host_reader *reader, const char *const *paths, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (read_file(reader, paths[i], NULL))
+			return;
+}
+
+static bool is_live(const char *root)
+{
+	return !root || !*root || !strcmp(root, "/");
+}
+
+static int check_root(const char *root, struct fl_error *reterr)
+{
+	struct stat st;
+
+	if (is_live(root))
+		return 0;
+	if (stat(root, &st))
+		return fl_error_set(reterr, FL_ERROR_INPUT, -errno, "%s: %s", root, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return fl_error_input(reterr, "%s: is not a directory; expected one with proc/ and sys/, as in a sosreport",
+				      root);
+	return 0;
+}
+
+static int found_something(const struct host_reader *reader, struct fl_error *reterr)
+{
+	const struct fl_mem_report *report = reader->report;
+
+	if (report->states_count || report->requests_count)
+		return 0;
+	if (reader->live)
+		return fl_error_set(reterr, FL_ERROR_LACKING, -ENOENT,
+				    "this host shows nothing of its memory under /proc; is it Linux, and is /proc mounted?");
+	return fl_error_input(reterr,
+			      "%s: holds no file that tells about memory; expected proc/buddyinfo, proc/zoneinfo, proc/vmstat or "
+			      "the layout of a sosreport", reader->root);
+}
+
+static void settle_live_page_size(const struct host_reader *reader)
+{
+	long size = sysconf(_SC_PAGESIZE);
+
+	for (size_t i = 0; reader->live && size > 0 && i < reader->report->states_count; i++) {
+		reader->report->states[i]->page_size = (uint32_t)size;
+		reader->report->states[i]->page_size_assumed = false;
+	}
+}
+
+int fl_mem_read_host(const char *root, struct fl_mem_report *report, struct fl_error *reterr)
+{
+	struct host_reader reader = { .root = root, .report = report, .live = is_live(root) };
+	int ret = check_root(root, reterr);
+
+	if (ret)
+		return ret;
+	report->live = reader.live;
+	reader.text = fl_text_reader_new(report);
+	for (size_t i = 0; i < sizeof(proc_files) / sizeof(proc_files[0]); i++)
+		read_file(&reader, proc_files[i].path, proc_files[i].figures);
+	read_sysctls(&reader);
+	read_thp(&reader);
+	if (!reader.live) {
+		read_first(&reader, sos_sysctl, sizeof(sos_sysctl) / sizeof(sos_sysctl[0]));
+		read_first(&reader, sos_logs, sizeof(sos_logs) / sizeof(sos_logs[0]));
+	}
+	fl_text_reader_finish(reader.text);
+	settle_live_page_size(&reader);
+	return found_something(&reader, reterr);
+}
