@@ -475,7 +475,8 @@ bool fl_isolate_free_page(struct fl_mem *mem, struct fl_zone *zone, fl_pfn pfn, 
 			continue;
 		/* The rest of a half-taken pageblock goes to the tails even when its type is Movable already. */
 		if (order < mem->pageblock_order)
-			fl_move_freepages_block(mem, zone, at & ~(fl_pageblock_pages(mem) - 1), b->type, FL_MOVABLE);
+			fl_move_freepages_block(mem, zone, at & ~(fl_pageblock_pages(mem) - 1), b->type,
+						fl_grouped_type(mem, FL_MOVABLE));
 		fl_pageblock_set_type(mem, at, FL_MOVABLE);
 	}
 	return true;

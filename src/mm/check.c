@@ -29,7 +29,7 @@ static void add_to_blocks(const struct fl_mem *mem, struct fl_pageblock *blocks,
 	}
 }
 
-/* A free chunk: list type is the type of all its blocks, and it is not mergeable with a free buddy. */
+/* A free chunk: its list's type is the type of all its blocks, and it has no free buddy. */
 static void check_chunk(struct fl_mem *mem, struct found *found, fl_pfn pfn, unsigned int order)
 {
 	struct fl_zone *zone = fl_zone_of(mem, pfn);
@@ -39,14 +39,10 @@ static void check_chunk(struct fl_mem *mem, struct found *found, fl_pfn pfn, uns
 	FL_ASSERT(pfn + (1u << order) <= zone->end);
 	for (fl_pfn at = pfn; at < pfn + (1u << order); at += fl_pageblock_pages(mem))
 		FL_ASSERT_MSG(fl_pageblock_type(mem, at) == type, "all pageblocks of a free chunk have one type");
-	if (order < mem->max_order && buddy - zone->start < zone->spanned &&
-	    mem->frames.state[buddy] == fl_state(FL_KIND_BUDDY, order)) {
-		unsigned int other = fl_pageblock_type(mem, buddy);
-
-		FL_ASSERT_MSG(order >= mem->pageblock_order && type != other &&
-				      (!fl_migratetype_is_mergeable(type) || !fl_migratetype_is_mergeable(other)),
+	/* Whole pageblocks may lie beside each other unmerged: types may forbid it, and retyping them does not merge. */
+	if (order < mem->pageblock_order && buddy - zone->start < zone->spanned)
+		FL_ASSERT_MSG(mem->frames.state[buddy] != fl_state(FL_KIND_BUDDY, order),
 			      "two free buddies of equal order are merged");
-	}
 	found->chunks[zone->index][type][order]++;
 	found->buddy_pages[zone->index] += 1u << order;
 	if (order >= mem->pageblock_order && type != FL_ISOLATE)
@@ -123,7 +119,7 @@ static void check_zone(struct fl_mem *mem, const struct fl_zone *zone, const str
 {
 	const uint32_t(*chunks)[FL_MAX_ORDERS] = found->chunks[zone->index];
 	long isolated = 0, highatomic = 0, free_pages, pcp = 0;
-	bool guards = mem->guard_minorder && !mem->decide.guard_merge_counts(&(struct fl_no_facts){ 0 });
+	bool guards = mem->guard_minorder > 0; /* the counts may lag behind the lists (guard-accounting) */
 
 	for (unsigned int order = 0; order < FL_MAX_ORDERS; order++) {
 		isolated += (long)chunks[FL_ISOLATE][order] << order;

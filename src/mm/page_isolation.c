@@ -61,6 +61,7 @@ void fl_unisolate_pageblock(struct fl_mem *mem, struct fl_caller *who, fl_pfn pf
 		return;
 	if (mem->decide.isolation_keeps_type(&(struct fl_no_facts){ 0 }))
 		type = b->type;
+	type = fl_grouped_type(mem, type);
 	if (mem->frames.state[start] == whole && mem->pageblock_order < mem->max_order &&
 	    mem->frames.state[start ^ fl_pageblock_pages(mem)] == whole &&
 	    fl_pageblock_type(mem, start ^ fl_pageblock_pages(mem)) != FL_ISOLATE) {

@@ -8,9 +8,7 @@
 
 void fl_pageblock_set_type(struct fl_mem *mem, fl_pfn pfn, unsigned int type)
 {
-	if (FL_UNLIKELY(mem->set.grouping_disabled && type < FL_PCPTYPES))
-		type = FL_UNMOVABLE;
-	fl_pageblock_of(mem, pfn)->type = (uint8_t)type;
+	fl_pageblock_of(mem, pfn)->type = (uint8_t)fl_grouped_type(mem, type);
 }
 
 /* Moves the free chunks of a pageblock below pageblock order, and its type; false if it straddles its zone. */
@@ -79,7 +77,7 @@ bool fl_unreserve_highatomic(struct fl_mem *mem, const struct fl_alloc_context *
 		if (!zone->managed || (!force && zone->nr_reserved_highatomic <= (long)fl_pageblock_pages(mem)))
 			continue;
 		for (uint32_t orders = zone->nonempty[FL_HIGHATOMIC]; orders; orders = orders & (orders - 1))
-			if (unreserve_one(mem, zone, (unsigned int)__builtin_ctz(orders), ac->type))
+			if (unreserve_one(mem, zone, (unsigned int)__builtin_ctz(orders), fl_grouped_type(mem, ac->type)))
 				return true;
 	}
 	return false;

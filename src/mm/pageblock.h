@@ -6,6 +6,13 @@
 
 #include "mm/page_alloc.h"
 
+/* The type that a pageblock gets when it is to become `type`: Unmovable while grouping by mobility is disabled. The
+ * chunks that move with it must go to the lists of this type. */
+static inline unsigned int fl_grouped_type(const struct fl_mem *mem, unsigned int type)
+{
+	return FL_UNLIKELY(mem->set.grouping_disabled) && type < FL_PCPTYPES ? FL_UNMOVABLE : type;
+}
+
 /* set_pageblock_migratetype(): Unmovable instead when grouping by mobility is disabled. Moves no chunks. */
 void fl_pageblock_set_type(struct fl_mem *mem, fl_pfn pfn, unsigned int type);
 
