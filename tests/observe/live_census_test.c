@@ -8,7 +8,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "observe/hostfile.h"
 #include "observe/kpageflags.h"
@@ -123,6 +125,46 @@ static void test_movable_pages_agree_with_the_lru_lists(void **state)
 	expect_agreement(names, classes, 4);
 }
 
+/* kB of PMD-mapped and file huge pages, as base pages. */
+static uint64_t huge_pages(void)
+{
+	return (sum_of("proc/meminfo", "AnonHugePages:") + sum_of("proc/meminfo", "ShmemHugePages:") +
+		sum_of("proc/meminfo", "FileHugePages:")) * 1024 / (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void test_huge_pages_agree_with_meminfo(void **state)
+{
+	size_t size = 64 << 20;
+	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t before, after, ours = 0;
+
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	madvise(memory, size, MADV_HUGEPAGE);
+	memset(memory, 1, size);
+	before = huge_pages();
+	for (int i = 0; i < ATTEMPTS; i++) {
+		struct fl_census_counts counts;
+		struct fl_census census;
+
+		take_census(&census);
+		fl_census_count(&census, FL_CENSUS_ALL_ZONES, &counts);
+		fl_census_free(&census);
+		after = huge_pages();
+		ours = counts.class_pages[FL_CENSUS_HUGE];
+		if (ours + SLACK >= before && ours <= after + SLACK)
+			break;
+		before = after;
+	}
+	munmap(memory, size);
+	if (before < 4096) {
+		print_message("# skipped: this host gave no transparent huge pages\n");
+		skip();
+	}
+	print_message("# huge pages: meminfo %llu, census %llu base pages\n", (unsigned long long)before,
+		      (unsigned long long)ours);
+	assert_true(ours + SLACK >= before && ours <= after + SLACK);
+}
+
 static void test_every_present_page_is_in_one_class_and_unmanaged_ones_are_told(void **state)
 {
 	struct fl_census_counts counts;
@@ -193,6 +235,7 @@ int main(void)
 		cmocka_unit_test(test_slab_pages_agree_with_zoneinfo),
 		cmocka_unit_test(test_page_tables_agree_with_zoneinfo),
 		cmocka_unit_test(test_movable_pages_agree_with_the_lru_lists),
+		cmocka_unit_test(test_huge_pages_agree_with_meminfo),
 		cmocka_unit_test(test_every_present_page_is_in_one_class_and_unmanaged_ones_are_told),
 		cmocka_unit_test(test_pages_on_per_cpu_lists_are_among_the_unidentified),
 		cmocka_unit_test(test_24_gib_take_less_than_two_seconds),
