@@ -240,7 +240,10 @@ static void scan_block(struct scan *scan, uint64_t start_pfn, unsigned int zone,
 
 /* ---- reading ---- */
 
-/* Flags of the pageblock at start_pfn; what lies behind the end of the file reads as "no page". */
+/*
+ * Flags of the pageblock at start_pfn. What lies behind the end of the file reads as "no page"; 1 when all of it does, so
+ * that a zone whose span is nonsense ends there.
+ */
 static int read_flags(struct scan *scan, uint64_t start_pfn, struct fl_error *reterr)
 {
 	size_t bytes = scan->batch_room * sizeof(uint64_t), got = 0;
@@ -264,6 +267,8 @@ static int read_flags(struct scan *scan, uint64_t start_pfn, struct fl_error *re
 	}
 	if (got % sizeof(uint64_t))
 		return fl_error_input(reterr, "kpageflags ends in the middle of an entry: expected 8 bytes for each page");
+	if (!got)
+		return 1;
 	for (size_t i = got / sizeof(uint64_t); i < scan->batch_room; i++)
 		scan->batch[i] = BIT(FL_KPF_NOPAGE);
 	scan->batch_start = start_pfn;
@@ -282,8 +287,8 @@ static int scan_zone(struct scan *scan, unsigned int zone, struct fl_error *rete
 		uint64_t to = end - block < scan->pages_per_block ? end - block : scan->pages_per_block;
 		int code = read_flags(scan, block, reterr);
 
-		if (code < 0)
-			return code;
+		if (code)
+			return code < 0 ? code : 0;
 		scan_block(scan, block, zone, (uint32_t)from, (uint32_t)to);
 	}
 	return 0;

@@ -193,13 +193,15 @@ static void test_reserved_pages_explain_memory_that_is_not_managed(void **state)
 	struct host *host = host_new();
 	struct fl_census census;
 
-	host_zone(host, 0, PAGES, PAGES, PAGES - BLOCK);
+	/* Two blocks are not managed by zoneinfo; one of them is reserved, so one of the two without flags is left. */
+	host_zone(host, 0, PAGES, PAGES, PAGES - 2 * BLOCK);
 	for (int i = 0; i < BLOCK; i++)
 		host->flags[i] = BIT(FL_KPF_RESERVED);
-	memset(host->flags + 7 * BLOCK, 0, BLOCK * sizeof(uint64_t));
+	memset(host->flags + 6 * BLOCK, 0, 2 * BLOCK * sizeof(uint64_t));
 	host_census(host, &census);
-	assert_int_equal(census.blocks[7].pages[FL_CENSUS_NOT_MANAGED], 0);
-	assert_int_equal(census.blocks[7].pages[FL_CENSUS_KERNEL], BLOCK);
+	assert_int_equal(census.blocks[7].pages[FL_CENSUS_NOT_MANAGED], BLOCK);
+	assert_int_equal(census.blocks[6].pages[FL_CENSUS_NOT_MANAGED], 0);
+	assert_int_equal(census.blocks[6].pages[FL_CENSUS_KERNEL], BLOCK);
 	fl_census_free(&census);
 	host_free(host);
 }
@@ -244,7 +246,7 @@ static void test_a_file_that_ends_early_leaves_holes(void **state)
 	struct host *host = host_new();
 	struct fl_census census;
 
-	host_zone(host, 0, 2 * PAGES, PAGES, PAGES);
+	host_zone(host, 0, UINT64_C(1) << 50, PAGES, PAGES); /* and it ends the walk: a span of nonsense costs no time */
 	host_census(host, &census);
 	assert_int_equal(census.blocks_count, 8);
 	fl_census_free(&census);
