@@ -248,7 +248,8 @@ static int read_flags(struct scan *scan, uint64_t start_pfn, struct fl_error *re
 {
 	size_t bytes = scan->batch_room * sizeof(uint64_t), got = 0;
 
-	if (start_pfn >= scan->batch_start && start_pfn + scan->pages_per_block <= scan->batch_start + scan->batch_count) {
+	if (start_pfn >= scan->batch_start &&
+	    start_pfn + scan->pages_per_block <= scan->batch_start + scan->batch_count) {
 		scan->flags = scan->batch + (start_pfn - scan->batch_start);
 		return 0;
 	}

@@ -132,7 +132,8 @@ static void share_out(const uint64_t amount[INGREDIENTS], unsigned int side, uns
 	}
 }
 
-static void paint_cell(struct canvas *c, unsigned int x, unsigned int y, unsigned int side, const struct fl_mapcell *cell)
+static void paint_cell(struct canvas *c, unsigned int x, unsigned int y, unsigned int side,
+		       const struct fl_mapcell *cell)
 {
 	uint64_t amount[INGREDIENTS];
 	unsigned int dots[INGREDIENTS], at = 0;
