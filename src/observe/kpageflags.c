@@ -241,8 +241,8 @@ static void scan_block(struct scan *scan, uint64_t start_pfn, unsigned int zone,
 /* ---- reading ---- */
 
 /*
- * Flags of the pageblock at start_pfn. What lies behind the end of the file reads as "no page"; 1 when all of it does, so
- * that a zone whose span is nonsense ends there.
+ * Flags of the pageblock at start_pfn. What lies behind the end of the file reads as "no page"; 1 when all of it
+ * does, so that a zone whose span is nonsense ends there.
  */
 static int read_flags(struct scan *scan, uint64_t start_pfn, struct fl_error *reterr)
 {
