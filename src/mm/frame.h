@@ -50,6 +50,15 @@ struct fl_frame {
 };
 _Static_assert(sizeof(struct fl_frame) == 20, "a frame is 4 + 20 bytes (design section 5)");
 
+/* Both counts in one store. */
+static inline void fl_frame_set_counts(struct fl_frame *frame, uint16_t mapcount, uint16_t refcount)
+{
+	const uint16_t counts[2] = { mapcount, refcount };
+
+	_Static_assert(offsetof(struct fl_frame, refcount) == offsetof(struct fl_frame, mapcount) + 2, "neighbours");
+	__builtin_memcpy((char *)frame + offsetof(struct fl_frame, mapcount), counts, sizeof(counts));
+}
+
 struct fl_frames {
 	uint32_t *state;
 	struct fl_frame *record;

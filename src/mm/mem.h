@@ -275,10 +275,16 @@ static inline unsigned int fl_caller_cpu(const struct fl_caller *who)
 	return who->task->cpu;
 }
 
+/* Does somebody listen to this event? */
+static inline bool fl_trace_wants(const struct fl_mem *mem, enum fl_trace_id id)
+{
+	return mem->trace.mask >> id & 1;
+}
+
 /* Emits a trace event if somebody listens. */
 #define FL_TRACE(mem, who, name, ...) \
 	do { \
-		if (FL_UNLIKELY((mem)->trace.mask & (uint64_t)1 << FL_TRACE_##name)) \
+		if (FL_UNLIKELY(fl_trace_wants((mem), FL_TRACE_##name))) \
 			fl_trace_emit((mem), (who), FL_TRACE_##name, (const uint64_t[6]){ __VA_ARGS__ }); \
 	} while (0)
 void fl_trace_emit(struct fl_mem *mem, const struct fl_caller *who, enum fl_trace_id id, const uint64_t arg[6]);

@@ -25,8 +25,7 @@ static inline void block_unmovable_add(struct fl_mem *mem, fl_pfn pfn, unsigned 
 static inline void prep(struct fl_mem *mem, fl_pfn pfn, unsigned int order, enum fl_kind kind)
 {
 	mem->frames.state[pfn] = fl_state(kind, order);
-	mem->frames.record[pfn].mapcount = 0;
-	mem->frames.record[pfn].refcount = 1;
+	fl_frame_set_counts(&mem->frames.record[pfn], 0, 1);
 	if (fl_kind_is_unmovable(kind))
 		block_unmovable_add(mem, pfn, order, 1);
 }
@@ -206,25 +205,40 @@ static inline fl_pfn alloc_fast(struct fl_mem *mem, struct fl_caller *who, fl_gf
 	return pfn;
 }
 
-fl_pfn fl_page_alloc(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp, unsigned int order, enum fl_kind kind)
+/* All other cases. */
+static fl_pfn __attribute__((noinline)) alloc_long(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp,
+						   unsigned int order, enum fl_kind kind)
 {
-	struct fl_alloc_context ac;
+	struct fl_alloc_context ac = { .gfp = gfp, .order = order, .kind = kind };
 	uint32_t alloc_flags;
 	fl_pfn pfn;
 
 	FL_ASSERT(order <= mem->max_order);
-	fl_charge(who->task, mem->cost->alloc_pcp);
-	pfn = alloc_fast(mem, who, gfp, order, kind);
-	if (FL_LIKELY(pfn != FL_PFN_NONE)) {
-		FL_TRACE(mem, who, mm_page_alloc, pfn, order, fl_gfp_migratetype(gfp), gfp);
-		return pfn;
-	}
-	ac = (struct fl_alloc_context){ .gfp = gfp, .order = order, .kind = kind };
 	alloc_flags = prepare(mem, &ac);
 	pfn = fl_get_page_from_freelist(mem, who, &ac, alloc_flags);
 	if (FL_UNLIKELY(pfn == FL_PFN_NONE))
 		pfn = fl_alloc_slowpath(mem, who, &ac);
-	FL_TRACE(mem, who, mm_page_alloc, pfn, order, ac.type, gfp);
+	return pfn;
+}
+
+static void __attribute__((noinline, cold)) trace_alloc(struct fl_mem *mem, const struct fl_caller *who, fl_pfn pfn,
+							unsigned int order, fl_gfp gfp)
+{
+	unsigned int type = mem->set.grouping_disabled ? FL_UNMOVABLE : fl_gfp_migratetype(gfp);
+
+	fl_trace_emit(mem, who, FL_TRACE_mm_page_alloc, (const uint64_t[6]){ pfn, order, type, gfp });
+}
+
+fl_pfn fl_page_alloc(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp, unsigned int order, enum fl_kind kind)
+{
+	fl_pfn pfn;
+
+	fl_charge(who->task, mem->cost->alloc_pcp);
+	pfn = alloc_fast(mem, who, gfp, order, kind);
+	if (FL_UNLIKELY(pfn == FL_PFN_NONE))
+		pfn = alloc_long(mem, who, gfp, order, kind);
+	if (FL_UNLIKELY(fl_trace_wants(mem, FL_TRACE_mm_page_alloc)))
+		trace_alloc(mem, who, pfn, order, gfp);
 	return pfn;
 }
 
@@ -259,22 +273,11 @@ unsigned int fl_page_alloc_bulk(struct fl_mem *mem, struct fl_caller *who, fl_gf
 
 /* ---- Frees ---- */
 
-void fl_page_free(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn, unsigned int order)
+/* Frees that do not end in the usual case of the per-CPU lists. */
+static void __attribute__((noinline)) free_long(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone,
+						fl_pfn pfn, unsigned int order, unsigned int type)
 {
-	uint32_t state = mem->frames.state[pfn];
-	struct fl_zone *zone = fl_zone_of(mem, pfn);
-	unsigned int type;
-
-	FL_ASSERT_MSG(fl_kind_is_allocated(fl_state_kind(state)) && fl_state_order(state) == order &&
-			      !(state & (FL_LRU | FL_BATCHED | FL_DEFERRED)),
-		      "a freed page is an allocated head of that order on no list");
-	FL_TRACE(mem, who, mm_page_free, pfn, order);
-	fl_charge(who->task, mem->cost->free);
-	if (fl_kind_is_unmovable(fl_state_kind(state)))
-		block_unmovable_add(mem, pfn, order, -1);
-	type = fl_pageblock_type(mem, pfn);
-	if (FL_LIKELY(fl_pcp_allowed_order(mem, order) && type != FL_ISOLATE)) {
-		/* Pages of reserves go to the Movable list and find their block's list when they are drained. */
+	if (fl_pcp_allowed_order(mem, order) && type != FL_ISOLATE) {
 		fl_pcp_free(mem, who, zone, pfn, order, type < FL_PCPTYPES ? type : FL_MOVABLE);
 		return;
 	}
@@ -282,4 +285,31 @@ void fl_page_free(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn, unsigne
 	fl_charge(who->task, mem->cost->free_buddy);
 	mem->frames.state[pfn] = fl_state(FL_KIND_INTERIOR, 0);
 	fl_free_to_buddy(mem, who, zone, pfn, order, false);
+}
+
+static void __attribute__((noinline, cold)) trace_free(struct fl_mem *mem, const struct fl_caller *who, fl_pfn pfn,
+						       unsigned int order)
+{
+	fl_trace_emit(mem, who, FL_TRACE_mm_page_free, (const uint64_t[6]){ pfn, order });
+}
+
+void fl_page_free(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn, unsigned int order)
+{
+	uint32_t state = mem->frames.state[pfn];
+	struct fl_zone *zone = fl_zone_of(mem, pfn);
+	unsigned int kind = fl_state_kind(state), type;
+
+	FL_ASSERT_MSG(fl_kind_is_allocated(kind) && fl_state_order(state) == order &&
+			      !(state & (FL_LRU | FL_BATCHED | FL_DEFERRED)),
+		      "a freed page is an allocated head of that order on no list");
+	if (FL_UNLIKELY(fl_trace_wants(mem, FL_TRACE_mm_page_free)))
+		trace_free(mem, who, pfn, order);
+	fl_charge(who->task, mem->cost->free);
+	if (fl_kind_is_unmovable(kind))
+		block_unmovable_add(mem, pfn, order, -1);
+	/* Pages of reserves go to the Movable list and find their block's list when they are drained. */
+	type = fl_pageblock_type(mem, pfn);
+	if (FL_UNLIKELY(type >= FL_PCPTYPES || !fl_pcp_allowed_order(mem, order) ||
+			!fl_pcp_free_usual(mem, zone, &zone->pcp[fl_caller_cpu(who)], pfn, order, type)))
+		free_long(mem, who, zone, pfn, order, type);
 }

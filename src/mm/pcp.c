@@ -9,8 +9,6 @@
 #include "mm/buddy.h"
 #include "mm/watermark.h"
 
-#define PCP_BATCH_SCALE_MAX 5 /* CONFIG_PCP_BATCH_SCALE_MAX */
-
 static inline int min_int(int a, int b)
 {
 	return a < b ? a : b;
@@ -126,7 +124,7 @@ static int refill_chunks(const struct fl_zone *zone, struct fl_pcp *pcp, unsigne
 		high = pcp->high = min_int(high + batch, pcp->high_max);
 	if (!order) {
 		max_alloc = max_int(high - pcp->count - base, base);
-		if (batch <= max_alloc && pcp->alloc_factor < PCP_BATCH_SCALE_MAX)
+		if (batch <= max_alloc && pcp->alloc_factor < FL_PCP_BATCH_SCALE_MAX)
 			pcp->alloc_factor++;
 		batch = min_int(batch, max_alloc);
 	}
@@ -211,7 +209,7 @@ static int keep_pages(const struct fl_zone *zone, struct fl_pcp *pcp, bool free_
 	if (FL_UNLIKELY(!high))
 		return 0;
 	if (FL_UNLIKELY(free_high)) {
-		pcp->high = max_int(high - (batch << PCP_BATCH_SCALE_MAX), pcp->high_min);
+		pcp->high = max_int(high - (batch << FL_PCP_BATCH_SCALE_MAX), pcp->high_min);
 		return 0;
 	}
 	if (zone->flags & FL_ZONE_RECLAIM_ACTIVE) {
@@ -236,7 +234,7 @@ static int keep_pages(const struct fl_zone *zone, struct fl_pcp *pcp, bool free_
 static int drain_pages(const struct fl_pcp *pcp, int high, bool free_high)
 {
 	if (FL_UNLIKELY(free_high))
-		return min_int(pcp->count, pcp->batch << PCP_BATCH_SCALE_MAX);
+		return min_int(pcp->count, pcp->batch << FL_PCP_BATCH_SCALE_MAX);
 	if (FL_UNLIKELY(high < pcp->batch))
 		return 1;
 	return clamp_int(pcp->free_count, pcp->batch, high - pcp->batch);
@@ -275,16 +273,9 @@ void fl_pcp_free(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone
 	mem->frames.state[pfn] = fl_state(FL_KIND_PCP, order);
 	fl_pcp_ring_push_front(&pcp->list[index], pfn);
 	pcp->count += 1 << order;
-	if (FL_LIKELY(!order && !pcp->prev_free_high_order))
-		free_high = false;
-	else
-		free_high = burst_of_high_orders(mem, pcp, order);
-	if (pcp->free_count < pcp->batch << PCP_BATCH_SCALE_MAX)
+	free_high = burst_of_high_orders(mem, pcp, order);
+	if (pcp->free_count < pcp->batch << FL_PCP_BATCH_SCALE_MAX)
 		pcp->free_count += 1 << order;
-	/* The usual case of keep_pages(): below a limit that nothing moves. */
-	if (FL_LIKELY(pcp->count < pcp->high && pcp->high <= pcp->high_max && pcp->high >= pcp->high_min &&
-		      !free_high && !(zone->flags & (FL_ZONE_RECLAIM_ACTIVE | FL_ZONE_BELOW_HIGH))))
-		return;
 	high = keep_pages(zone, pcp, free_high);
 	if (pcp->count < high)
 		return;
@@ -304,7 +295,7 @@ static void drain_zone_cpu(struct fl_mem *mem, struct fl_caller *who, struct fl_
 		return;
 	pcp = &zone->pcp[cpu];
 	while (pcp->count)
-		drain(mem, who, zone, pcp, min_int(pcp->count, pcp->batch << PCP_BATCH_SCALE_MAX), 0);
+		drain(mem, who, zone, pcp, min_int(pcp->count, pcp->batch << FL_PCP_BATCH_SCALE_MAX), 0);
 }
 
 void fl_pcp_drain_cpu(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, unsigned int cpu)
@@ -333,7 +324,7 @@ bool fl_pcp_decay(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zon
 		return false;
 	pcp = &zone->pcp[cpu];
 	if (pcp->high > pcp->high_min)
-		pcp->high = max_int(max_int(pcp->count - (pcp->batch << PCP_BATCH_SCALE_MAX),
+		pcp->high = max_int(max_int(pcp->count - (pcp->batch << FL_PCP_BATCH_SCALE_MAX),
 					    pcp->high - (pcp->high >> 3)),
 				    pcp->high_min);
 	for (excess = pcp->count - pcp->high; excess > 0; excess -= pcp->batch) {

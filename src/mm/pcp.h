@@ -15,6 +15,8 @@ static inline bool fl_pcp_allowed_order(const struct fl_mem *mem, unsigned int o
 	return order < FL_PCP_CACHED_ORDERS || order == mem->pmd_order;
 }
 
+#define FL_PCP_BATCH_SCALE_MAX 5 /* CONFIG_PCP_BATCH_SCALE_MAX */
+
 /* order_to_pindex() */
 static inline unsigned int fl_pcp_list_index(unsigned int order, unsigned int type)
 {
@@ -53,6 +55,33 @@ static inline fl_pfn fl_pcp_ring_pop_front(struct fl_pcp_list *list)
  * left as FL_KIND_PCP for fl_page_prep(). */
 fl_pfn fl_pcp_alloc(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, unsigned int order,
 		    unsigned int type, uint32_t alloc_flags);
+
+/*
+ * The usual case of fl_pcp_free(), with the same effects: nothing is drained and no limit moves, since the count stays
+ * below a limit in range. False, and nothing done, in any other case.
+ */
+static inline bool fl_pcp_free_usual(struct fl_mem *mem, struct fl_zone *zone, struct fl_pcp *pcp, fl_pfn pfn,
+				     unsigned int order, unsigned int type)
+{
+	struct fl_pcp_list *list = &pcp->list[fl_pcp_list_index(order, type)];
+	int pages = 1 << order;
+
+	if (FL_UNLIKELY((zone->flags & (FL_ZONE_RECLAIM_ACTIVE | FL_ZONE_BELOW_HIGH)) || pcp->prev_free_high_order ||
+			(order && order <= FL_COSTLY_ORDER) || pcp->count + pages >= pcp->high ||
+			pcp->high > pcp->high_max || pcp->high < pcp->high_min || list->count > list->mask ||
+			!list->ring))
+		return false;
+	pcp->alloc_factor >>= 1;
+	fl_count(mem, FL_VM_pgfree, (unsigned int)pages);
+	mem->frames.state[pfn] = fl_state(FL_KIND_PCP, order);
+	list->head = (list->head - 1) & list->mask;
+	list->ring[list->head] = pfn;
+	list->count++;
+	pcp->count += pages;
+	if (pcp->free_count < pcp->batch << FL_PCP_BATCH_SCALE_MAX)
+		pcp->free_count += pages;
+	return true;
+}
 
 /* free_frozen_page_commit(): puts a page on the caller's CPU and drains what is over the limit. `type` is the list. */
 void fl_pcp_free(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, fl_pfn pfn, unsigned int order,
