@@ -173,6 +173,22 @@ void fl_json_write(const json_t *value, struct fl_text *to)
 	fl_text_add_char(to, '\n', 1);
 }
 
+static int refuse(const char *name, const json_error_t *error, struct fl_error *reterr)
+{
+	return fl_error_input(reterr, "%s:%d:%d: this is no JSON: %s", name, error->line, error->column, error->text);
+}
+
+int fl_json_read_text(const char *name, const char *text, size_t length, json_t **ret, struct fl_error *reterr)
+{
+	json_error_t error;
+	json_t *value = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+
+	if (!value)
+		return refuse(name, &error, reterr);
+	*ret = value;
+	return 0;
+}
+
 int fl_json_read_file(const char *path, json_t **ret, struct fl_error *reterr)
 {
 	bool is_stdin = !strcmp(path, "-");
@@ -186,8 +202,7 @@ int fl_json_read_file(const char *path, json_t **ret, struct fl_error *reterr)
 	if (!is_stdin)
 		fclose(file);
 	if (!value)
-		return fl_error_input(reterr, "%s:%d:%d: this is no JSON: %s", is_stdin ? "standard input" : path,
-				      error.line, error.column, error.text);
+		return refuse(is_stdin ? "standard input" : path, &error, reterr);
 	*ret = value;
 	return 0;
 }

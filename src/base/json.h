@@ -30,6 +30,9 @@ void fl_json_write(const json_t *value, struct fl_text *to);
 /* Reads a whole file ("-": standard input). The sentence of an error has file:line:column. *ret: json_decref. */
 int fl_json_read_file(const char *path, json_t **ret, struct fl_error *reterr);
 
+/* The same of a text in memory; `name` is for sentences. */
+int fl_json_read_text(const char *name, const char *text, size_t length, json_t **ret, struct fl_error *reterr);
+
 /*
  * Members with checks. `where` names the object in errors ("metrics[3]"). A missing member is an error for the first
  * group; real_or_null gives NaN for null or a missing member.

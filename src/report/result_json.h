@@ -16,4 +16,8 @@ void fl_result_write_json(const struct fl_result *result, struct fl_text *to);
 /* Reads a document back. -EINVAL with file and member on anything that is not one. */
 int fl_result_read_json(const char *path, struct fl_result *ret, struct fl_error *reterr);
 
+/* The same of a text in memory; `name` is for sentences. */
+int fl_result_parse_json(const char *name, const char *text, size_t length, struct fl_result *ret,
+			 struct fl_error *reterr);
+
 #endif

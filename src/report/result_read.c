@@ -315,22 +315,37 @@ static int read_document(const json_t *root, struct fl_result *ret, struct fl_er
 	return read_arrays(root, ret, e);
 }
 
-int fl_result_read_json(const char *path, struct fl_result *ret, struct fl_error *reterr)
+/* Takes the reference to root over. */
+static int read_root(const char *name, json_t *root, struct fl_result *ret, struct fl_error *reterr)
 {
 	struct fl_result result;
-	json_t *root;
-	int r = fl_json_read_file(path, &root, reterr);
+	int r;
 
-	if (r < 0)
-		return r;
 	fl_result_init(&result);
 	r = read_document(root, &result, reterr);
 	json_decref(root);
 	if (r < 0) {
-		fl_error_prefix(reterr, "%s", path);
+		fl_error_prefix(reterr, "%s", name);
 		fl_result_fini(&result);
 		return r;
 	}
 	*ret = result;
 	return 0;
+}
+
+int fl_result_read_json(const char *path, struct fl_result *ret, struct fl_error *reterr)
+{
+	json_t *root;
+	int r = fl_json_read_file(path, &root, reterr);
+
+	return r < 0 ? r : read_root(path, root, ret, reterr);
+}
+
+int fl_result_parse_json(const char *name, const char *text, size_t length, struct fl_result *ret,
+			 struct fl_error *reterr)
+{
+	json_t *root;
+	int r = fl_json_read_text(name, text, length, &root, reterr);
+
+	return r < 0 ? r : read_root(name, root, ret, reterr);
 }
