@@ -1,0 +1,45 @@
+# Front door. `make help` lists what there is; meson and ninja do the work in build/.
+BUILD ?= build
+PREFIX ?=
+MESON_FLAGS ?=
+TESTFLAGS ?=
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+SHELL = /bin/sh
+
+.PHONY: all deps deps-ci configure build test bench install clean help
+
+all: build
+
+help:
+	@echo "make            build $(BUILD)/fraglab"
+	@echo "make test       build and run all tests; ends with: N passed, N failed, N skipped"
+	@echo "make bench      speed of the model's parts"
+	@echo "make install    program, scenarios, manual, completion (PREFIX=/usr/local, DESTDIR)"
+	@echo "make deps       install what Debian 12 packages are missing (deps-ci: clang and its sanitizers too)"
+	@echo "make clean      remove $(BUILD)/"
+
+deps:
+	@.ci/deps build
+
+deps-ci:
+	@.ci/deps ci
+
+# A build directory that was cut short, copied from elsewhere or made by another meson is made anew.
+configure: deps
+	@.ci/configure $(BUILD) $(MESON_FLAGS)
+
+build: configure
+	@ninja -C $(BUILD) -j $(JOBS) --quiet
+
+test: build
+	@tests/run --jobs $(JOBS) $(TESTFLAGS) $(BUILD)
+
+bench: build
+	@meson test -C $(BUILD) --no-rebuild --benchmark --verbose --num-processes 1
+
+install: build
+	@if [ -n "$(PREFIX)" ]; then meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX)) && ninja -C $(BUILD) -j $(JOBS) --quiet; fi
+	@meson install -C $(BUILD) --no-rebuild --quiet
+
+clean:
+	rm -rf $(BUILD)
