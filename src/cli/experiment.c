@@ -122,18 +122,26 @@ static int open_output(const struct fl_option_set *line, const char *name, struc
 	return r;
 }
 
+static int is_dash(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
 static int open_outputs(struct fl_cli_experiment *e, struct fl_error *reterr)
 {
 	const char *trace = fl_option_text(e->line, "trace"), *json = fl_option_text(e->line, "json");
+	const char *png = fl_option_text(e->line, "png");
 	int r = 0;
 
 	if (trace && (e->runs > 1 || e->auto_pct > 0 || e->kernels_count > 1))
 		return fl_error_input(reterr, "--trace takes one run of one kernel, this line asks for %zu of %zu", e->runs,
 				      e->kernels_count);
-	if (trace && json && !strcmp(trace, "-") && !strcmp(json, "-"))
-		return fl_error_input(reterr, "--trace and --json cannot both be standard output");
+	if (is_dash(trace) + is_dash(json) + is_dash(png) > 1)
+		return fl_error_input(reterr, "only one of --json, --png and --trace can be standard output");
 	if (json)
 		r = open_output(e->line, "json", &e->json, reterr);
+	if (png && r == 0)
+		r = open_output(e->line, "png", &e->png, reterr);
 	if (trace && r == 0) {
 		r = open_output(e->line, "trace", &e->trace, reterr);
 		e->trace_file = r == 0 ? fdopen(dup(e->trace.fd), "w") : NULL;
@@ -177,7 +185,7 @@ int fl_cli_experiment_init(struct fl_cli_experiment *e, const struct fl_option_s
 {
 	int r;
 
-	*e = (struct fl_cli_experiment){ .line = line, .json.fd = -1, .trace.fd = -1 };
+	*e = (struct fl_cli_experiment){ .line = line, .json.fd = -1, .trace.fd = -1, .png.fd = -1 };
 	e->command = quote_line(argc, argv);
 	e->scenario_word = scenario;
 	r = fl_cli_model.scenario_load(scenario, &e->scenario, reterr);
@@ -198,6 +206,7 @@ void fl_cli_experiment_fini(struct fl_cli_experiment *e)
 		fclose(e->trace_file);
 	fl_output_drop(&e->trace);
 	fl_output_drop(&e->json);
+	fl_output_drop(&e->png);
 	fl_fields_fini(&e->machine);
 	for (size_t i = 0; i < e->kernels_count; i++)
 		free(e->kernels[i]);

@@ -36,6 +36,10 @@
 	  .help = "stores the result document; - is standard output, and nothing else is printed there" }, \
 	{ .name = "counters", .kind = FL_OPTION_FLAG, .category = "Output", \
 	  .help = "all metrics in the tables, not only the headline ones" }, \
+	{ .name = "map", .kind = FL_OPTION_FLAG, .category = "Output", \
+	  .help = "draws what every pageblock holds at the end of the first run of each kernel" }, \
+	{ .name = "png", .kind = FL_OPTION_STRING, .value_name = "FILE", .category = "Output", \
+	  .help = "writes these maps as a picture" }, \
 	{ .name = "quiet", .letter = 'q', .kind = FL_OPTION_FLAG, .category = "Output", \
 	  .help = "no progress line, no log, and with --json no tables" }
 
@@ -54,7 +58,7 @@ struct fl_cli_experiment {
 	struct fl_fields machine;
 	size_t runs;                      /* first batch with auto */
 	double auto_pct;                  /* 0: a fixed number of runs */
-	struct fl_output json, trace;     /* path NULL: none */
+	struct fl_output json, trace, png; /* path NULL: none */
 	FILE *trace_file;
 	char *command;                    /* the whole line, quoted for a shell */
 };
@@ -67,6 +71,14 @@ int fl_cli_experiment_init(struct fl_cli_experiment *e, const struct fl_option_s
 int fl_cli_experiment_run(struct fl_cli_experiment *e);
 
 void fl_cli_experiment_fini(struct fl_cli_experiment *e);
+
+/*
+ * Maps of the end of the first run of each kernel (experiment_map.c). draw: two at a time, the base on the left. Each
+ * returns an exit status; what went wrong has been said.
+ */
+void fl_cli_experiment_draw_maps(const struct fl_cli_experiment *e, const struct fl_pool_outcome *outcomes,
+				 struct fl_text *to);
+int fl_cli_experiment_write_png(struct fl_cli_experiment *e, const struct fl_pool_outcome *outcomes);
 
 /* The command that does this run again; free(). */
 char *fl_cli_experiment_replay(const struct fl_cli_experiment *e, size_t kernel, uint64_t seed);

@@ -282,16 +282,19 @@ static void say_logs(const struct fl_cli_experiment *e, const struct fl_pool_out
 }
 
 /* The tables go to standard output unless the document or the events go there, or --quiet has them in a file. */
-static int print_tables(const struct fl_cli_experiment *e, const struct fl_result *result)
+static int print_tables(const struct fl_cli_experiment *e, const struct fl_pool_outcome *outcomes,
+			const struct fl_result *result)
 {
 	struct fl_text text;
 	int status;
 
 	if ((fl_option_is(e->line, "quiet") && e->json.path) || e->json.fd == STDOUT_FILENO ||
-	    e->trace.fd == STDOUT_FILENO)
+	    e->trace.fd == STDOUT_FILENO || e->png.fd == STDOUT_FILENO)
 		return 0;
 	fl_text_init(&text);
 	fl_report_table(result, fl_option_is(e->line, "counters"), &text);
+	if (fl_option_is(e->line, "map"))
+		fl_cli_experiment_draw_maps(e, outcomes, &text);
 	status = fl_cli_print(&text);
 	fl_text_fini(&text);
 	return status;
@@ -319,13 +322,15 @@ static int store(struct fl_cli_experiment *e, const struct fl_result *result)
 static int deliver(struct fl_cli_experiment *e, const struct fl_pool_outcome *outcomes, size_t runs)
 {
 	struct fl_result result;
-	int printed, stored;
+	int printed, stored, drawn = 0;
 
 	build_result(e, outcomes, runs, &result);
-	printed = print_tables(e, &result);
+	printed = print_tables(e, outcomes, &result);
 	stored = store(e, &result);
+	if (e->png.path)
+		drawn = fl_cli_experiment_write_png(e, outcomes);
 	fl_result_fini(&result);
-	return printed ? printed : stored;
+	return printed ? printed : stored ? stored : drawn;
 }
 
 int fl_cli_experiment_run(struct fl_cli_experiment *e)

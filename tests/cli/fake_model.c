@@ -81,6 +81,18 @@ static void measure(const struct fl_cli_request *request, struct fl_record *ret)
 	s->better = FL_BETTER_HIGHER;
 	s->headline = true;
 	fl_record_add(ret, "pgfault", "end", (double)request->seed * 1000);
+	ret->has_census = true;
+	ret->census = (struct fl_census){ .page_size = 4096, .pages_per_block = 512, .zones_count = 1, .types_known = true,
+					  .blocks_count = 128, .blocks = fl_xcalloc(128, sizeof(*ret->census.blocks)) };
+	strcpy(ret->census.zone_names[0], "Normal");
+	for (uint32_t i = 0; i < 128; i++) {
+		struct fl_census_block *block = &ret->census.blocks[i];
+
+		block->start_pfn = (uint64_t)i * 512;
+		block->type = FL_CENSUS_MOVABLE;
+		block->pages[FL_CENSUS_SLAB] = i % 4 ? 0 : 3;
+		block->pages[FL_CENSUS_FREE] = 512 - block->pages[FL_CENSUS_SLAB];
+	}
 	ret->seed = request->seed;
 	ret->state_hash = request->seed * 0x9e3779b97f4a7c15u + (uint64_t)shift;
 	fl_text_add(&ret->log, "seed %llu\n", (unsigned long long)request->seed);

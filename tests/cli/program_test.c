@@ -329,6 +329,24 @@ static void test_auto_adds_runs_until_the_interval_is_narrow(void **state)
 	json_decref(narrow);
 }
 
+static void test_maps_are_drawn_for_each_kernel(void **state)
+{
+	struct done d = shell("fraglab compare steady" PAIR "--map --png map.tmp && head -c 4 map.tmp | tail -c 3 && rm map.tmp");
+
+	assert_int_equal(d.status, 0);
+	assert_non_null(strstr(d.out, "Pageblocks at the end of seed 1"));
+	assert_non_null(strstr(d.out, "polluted"));
+	assert_non_null(strstr(d.out, "PNG"));
+	if (golden_wide_line(d.out, 80))
+		fail_msg("past 80 columns: %.100s", golden_wide_line(d.out, 80));
+	release(&d);
+	d = shell("fraglab run steady --map -q");
+	assert_non_null(strstr(d.out, "Normal: 128 pageblocks"));
+	release(&d);
+	expect_error(2, "fraglab run steady --png no-such-folder/x.png", "--png", NULL);
+	expect_error(2, "fraglab run steady --png - --json -", "--png", "standard output", NULL);
+}
+
 static int set_up(void **state)
 {
 	return mkdtemp(folder) && getenv("FL_FRAGLAB") ? 0 : -1;
@@ -361,6 +379,7 @@ int main(void)
 		cmocka_unit_test(test_ctrl_c_stores_what_had_finished),
 		cmocka_unit_test(test_outputs_that_cannot_be_written),
 		cmocka_unit_test(test_trace_goes_to_its_file),
+		cmocka_unit_test(test_maps_are_drawn_for_each_kernel),
 		cmocka_unit_test(test_auto_adds_runs_until_the_interval_is_narrow),
 	};
 
