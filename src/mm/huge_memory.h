@@ -25,6 +25,11 @@ fl_gfp fl_khugepaged_gfp(const struct fl_mem *mem);
  * whole mask (facts 1.3). Kind ANON. May switch. */
 fl_pfn fl_thp_alloc(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp, unsigned int order);
 
+/* khugepaged_enter_vma(): the address space is to be scanned. Set by khugepaged.c; without it only mm->khugepaged is set. */
+typedef void (*fl_khugepaged_enter_fn)(struct fl_mem *mem, struct fl_mm *mm);
+void fl_set_khugepaged_enter(struct fl_mem *mem, fl_khugepaged_enter_fn fn);
+void fl_khugepaged_register(struct fl_mem *mem, struct fl_mm *mm);
+
 /* do_huge_pmd_anonymous_page(); FL_HUGE_FALLBACK: go on at the PTE level. May switch. */
 enum fl_huge { FL_HUGE_DONE, FL_HUGE_FALLBACK, FL_HUGE_OOM, FL_HUGE_RETRY };
 enum fl_huge fl_huge_pmd_fault(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, const struct fl_vma *vma,
@@ -56,6 +61,8 @@ bool fl_split_folio(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn, struc
 
 /* deferred_split_folio(): queues; `partially_mapped` counts and flags the first time. */
 void fl_deferred_split_folio(struct fl_mem *mem, fl_pfn pfn, bool partially_mapped);
+/* The queue itself, without counting. */
+void fl_deferred_queue(struct fl_mem *mem, fl_pfn pfn);
 void fl_deferred_unqueue(struct fl_mem *mem, fl_pfn pfn);
 /* The shrinker: folios on the queue; scans up to nr of them, returns how many it split. */
 uint64_t fl_deferred_split_count(const struct fl_mem *mem);
@@ -65,11 +72,18 @@ uint64_t fl_deferred_split_scan(struct fl_mem *mem, struct fl_caller *who, uint6
 uint32_t fl_huge_zero_users(const struct fl_mem *mem);
 uint32_t fl_huge_zero_shrink(struct fl_mem *mem, struct fl_caller *who);
 
+/* A large folio goes: off the queue, gauges nr_anon and nr_anon_partially_mapped. Called by the last fl_folio_put. */
+void fl_large_folio_release(struct fl_mem *mem, fl_pfn pfn);
+
+/* Migration: `to` takes the place of `from` on the queue and in the gauges. */
+void fl_large_folio_move(struct fl_mem *mem, fl_pfn from, fl_pfn to);
+
 struct fl_thp_state {
 	uint32_t queue;        /* pseudo-frame; members link through the record of their second page */
 	uint64_t queue_length;
 	fl_pfn zero_page;      /* FL_PFN_NONE: not made yet */
 	uint32_t zero_users;   /* mappings */
+	fl_khugepaged_enter_fn enter;
 };
 
 void fl_huge_memory_init(struct fl_mem *mem);

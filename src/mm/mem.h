@@ -23,6 +23,7 @@ struct fl_zone;
 struct fl_kcompactd;
 struct fl_lru;
 struct fl_mm_table;
+struct fl_pagetables;
 struct fl_slabs;
 struct fl_thp_state;
 struct fl_ipc_table;
@@ -196,6 +197,7 @@ struct fl_mem {
 	/* Made by fl_proc_init (proc.h). */
 	struct fl_lru *lru;              /* swap.h */
 	struct fl_mm_table *mms;         /* mmap.h */
+	struct fl_pagetables *pagetables; /* pagetable.h */
 	struct fl_slabs *slab;           /* slab.h */
 	struct fl_thp_state *thp;        /* huge_memory.h */
 	struct fl_ipc_table *ipc;        /* ipc.h */

@@ -56,7 +56,7 @@ struct fl_mm {
 	uint32_t khugepaged_prev, khugepaged_next; /* links of khugepaged's list of address spaces, by mm id */
 	uint32_t users;        /* threads */
 	void *owner;           /* the maker's: process of the machine room */
-	uint32_t object;       /* mm_struct */
+	uint32_t object, maple_node; /* slab objects */
 };
 
 struct fl_mm_table; /* all address spaces and VMAs: mmap.c */

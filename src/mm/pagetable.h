@@ -65,6 +65,9 @@ struct fl_mm;
 /* The PMD entry that covers vpn. For FL_PMD_HUGE, *ret_pfn is the folio's head (ret_pfn may be NULL). */
 enum fl_pmd_kind fl_pmd_look(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn, fl_pfn *ret_pfn);
 
+/* pmd_none(): there is room for a huge mapping. The PMD table itself must exist. */
+bool fl_pmd_is_empty(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn);
+
 /* The PTE at vpn; 0 without a table. Through a huge mapping: the entry of that page as if it were PTE-mapped. */
 fl_pte fl_pte_look(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn);
 
@@ -100,8 +103,14 @@ uint32_t fl_pte_table_used(const struct fl_mem *mem, const struct fl_mm *mm, fl_
 /* Frees the PTE table that covers vpn if it is empty. True if freed. */
 bool fl_pte_free_empty(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn vpn);
 
-/* free_pgtables(): frees empty tables that lie wholly inside [floor, ceiling). */
-void fl_pgtables_free(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn floor, fl_vpn ceiling);
+/* free_pgtables(): frees the empty tables of [start, end) whose range lies wholly inside [floor, ceiling), upper tables
+ * too. */
+void fl_pgtables_free(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn start, fl_vpn end,
+		      fl_vpn floor, fl_vpn ceiling);
+/* Forgets the arrays of an address space whose tables are all gone. */
+void fl_pgtables_release(struct fl_mm *mm);
+/* The same when the whole machine ends: frames are not given back. */
+void fl_pgtables_discard(struct fl_mm *mm);
 
 void fl_pagetable_init(struct fl_mem *mem);
 void fl_pagetable_fini(struct fl_mem *mem);

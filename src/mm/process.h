@@ -9,6 +9,8 @@
 
 #define FL_STACK_PAGES_MAX 4 /* 16 KiB of 4K pages; one page where pages are larger */
 
+#define FL_IMAGE_TABLES 4   /* facts: 3 to 4 table pages a process besides one per 2 MiB touched */
+
 /* A thread: its task_struct, kernel stack, cred and pid. */
 struct fl_thread {
 	uint32_t object[3]; /* task_struct, cred, pid */
@@ -19,6 +21,7 @@ struct fl_thread {
 struct fl_process {
 	struct fl_mm *mm;
 	uint32_t object[4]; /* signal, sighand, files, fs */
+	fl_pfn image_table[FL_IMAGE_TABLES]; /* page tables of text, libraries and stack, which are not mapped here */
 	struct fl_thread *thread;
 	uint32_t threads, threads_capacity; /* slots, dead ones included */
 };

@@ -10,9 +10,8 @@
 
 #include "mm/mem.h"
 
-typedef uint32_t fl_object; /* slab id << 8 | slot */
+typedef uint32_t fl_object; /* slab id and slot */
 #define FL_OBJECT_NONE UINT32_MAX
-#define FL_SLAB_OBJECTS_MAX 256
 
 /* Name, size of an object with its metadata (slab_size), reclaim_account, accounted. Source: slabinfo of a 6.18 machine. */
 #define FL_SLAB_CACHES(X) \
@@ -49,9 +48,11 @@ void fl_slab_free(struct fl_mem *mem, struct fl_caller *who, fl_object object);
 
 /* ---- Unused objects of caches with a shrinker ---- */
 
-/* Called for an object that the shrinker wants to free: true if the owner lets it go (it is then freed), false to keep it (it
- * leaves the LRU). `tag` is what was given with it. */
-typedef bool (*fl_slab_evict_fn)(struct fl_mem *mem, struct fl_caller *who, fl_object object, uint32_t tag, void *arg);
+/* Called for an object that the shrinker wants to free. `tag` is what was given with it. FREE: the owner has forgotten it and
+ * it is freed; ROTATE: busy, to the young end; LEAVE: off the LRU; STALE: the tag's owner does not have this object (any
+ * more): the entry is an old one and is skipped. */
+enum fl_evict { FL_EVICT_FREE, FL_EVICT_ROTATE, FL_EVICT_LEAVE, FL_EVICT_STALE };
+typedef enum fl_evict (*fl_slab_evict_fn)(struct fl_mem *mem, struct fl_caller *who, fl_object object, uint32_t tag, void *arg);
 void fl_slab_set_evict(struct fl_mem *mem, enum fl_slab_cache cache, fl_slab_evict_fn fn, void *arg);
 /* The object is unused: to the young end of the LRU (dput, iput). One that is on it already is only referenced. */
 void fl_slab_lru_add(struct fl_mem *mem, fl_object object, uint32_t tag);

@@ -39,6 +39,7 @@ struct fl_lru {
 	uint64_t size[FL_LRU_LISTS];                /* base pages: nr_inactive_anon, ... */
 	uint64_t zone_size[FL_ZONES][FL_LRU_LISTS]; /* nr_zone_inactive_anon, ... */
 	uint64_t isolated[2];                       /* nr_isolated_anon, nr_isolated_file */
+	uint64_t mlocked;                           /* nr_mlock */
 	struct fl_batch *batch;                     /* [cpu * FL_BATCHES + kind] */
 };
 
@@ -82,6 +83,8 @@ void fl_folio_add_lru(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn);
 
 /* Straight to a list, by its flags: head or tail (lruvec_add_folio, _tail). */
 void fl_lru_add_folio(struct fl_mem *mem, fl_pfn pfn, bool tail);
+/* In front of `next` (a folio or the head) on the list of its flags: where the pieces of a split folio go. */
+void fl_lru_insert_before(struct fl_mem *mem, fl_pfn pfn, uint32_t next);
 /* Off its list (lruvec_del_folio); clears FL_LRU only. */
 void fl_lru_del_folio(struct fl_mem *mem, fl_pfn pfn);
 /* Moves a folio on a list to the head or tail of the list where its flags belong; the list it is on is `from`. */
@@ -91,6 +94,8 @@ void fl_lru_forget(struct fl_mem *mem, fl_pfn pfn);
 
 /* folio_isolate_lru(): false if it is not on a list. Sets FL_ISOLATED, takes a reference, counts nr_isolated_*. */
 bool fl_folio_isolate_lru(struct fl_mem *mem, fl_pfn pfn);
+/* Isolated from the start (a piece of an isolated folio): flag, count and reference, from no list. */
+void fl_folio_mark_isolated(struct fl_mem *mem, fl_pfn pfn);
 /* Ends isolation without putting the folio anywhere: clears FL_ISOLATED and the count, keeps the reference. */
 void fl_folio_clear_isolated(struct fl_mem *mem, fl_pfn pfn);
 /* folio_putback_lru(): ends isolation, back through the caller's batch, drops the reference (and may free). */
@@ -101,6 +106,9 @@ void fl_folio_activate(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn);  
 void fl_folio_deactivate(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn); /* pgdeactivate */
 void fl_folio_mark_lazyfree(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn); /* pglazyfree: facts 10.1 */
 void fl_folio_rotate_reclaimable(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn); /* pgrotated */
+
+/* Sets FL_SWAPBACKED of a folio that is on no list (a lazyfree folio was written to); keeps nr_isolated_* right. */
+void fl_folio_set_swapbacked(struct fl_mem *mem, fl_pfn pfn);
 
 /* lru_add_drain_cpu(), lru_add_drain() (the caller's CPU), lru_add_drain_all(). Never switch. */
 void fl_lru_add_drain_cpu(struct fl_mem *mem, struct fl_caller *who, unsigned int cpu);
