@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "mm/buddy.h"
 #include "mm/pcp.h"
+#include "mm/proc.h"
 #include "mm/vmscan.h"
 
 /* What a walk over frames finds, to be held against the counts. */
@@ -162,5 +163,6 @@ void fl_mem_check(struct fl_mem *mem)
 		check_zone(mem, &mem->zone[z], found);
 	fl_xfree(found->block);
 	fl_xfree(found);
+	fl_proc_check(mem);
 	fl_reclaim_check(mem);
 }

@@ -10,6 +10,7 @@
 #include "mm/buddy.h"
 #include "mm/pageblock.h"
 #include "mm/pcp.h"
+#include "mm/proc.h"
 #include "mm/vmscan.h"
 #include "mm/watermark.h"
 
@@ -257,6 +258,7 @@ struct fl_mem *fl_mem_new(const struct fl_mem_config *config)
 	decide_grouping(mem);
 	boot_watermarks(mem);
 	init_pcp(mem);
+	fl_proc_init(mem);
 	fl_reclaim_init(mem);
 	return mem;
 }
@@ -266,6 +268,7 @@ void fl_mem_free(struct fl_mem *mem)
 	if (!mem)
 		return;
 	fl_reclaim_fini(mem);
+	fl_proc_fini(mem);
 	for (unsigned int z = 0; z < FL_ZONES; z++) {
 		for (unsigned int cpu = 0; mem->zone[z].pcp && cpu < mem->cpus; cpu++)
 			for (unsigned int i = 0; i < FL_PCP_LISTS; i++)
@@ -340,5 +343,5 @@ uint64_t fl_mem_hash(const struct fl_mem *mem)
 	for (unsigned int order = 0; order < FL_MAX_ORDERS; order++)
 		for (unsigned int i = 0; i < FL_MTHP_COUNT; i++)
 			hash = fl_hash_u64(hash, mem->mthp[order][i]);
-	return fl_reclaim_hash(mem, hash);
+	return fl_reclaim_hash(mem, fl_proc_hash(mem, hash));
 }

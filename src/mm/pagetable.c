@@ -227,6 +227,8 @@ static uint32_t table_next(const struct fl_pagetables *pt, const struct table *t
 {
 	uint32_t best = pt->slot_mask + 1;
 
+	if (t->form >= FORM_HUGE)
+		return slot;
 	if (!t->used)
 		return best;
 	if (t->form == FORM_DENSE) {
@@ -236,17 +238,16 @@ static uint32_t table_next(const struct fl_pagetables *pt, const struct table *t
 			slot++;
 		return slot;
 	}
-	if (t->form == FORM_ONE)
-		return t->slot >= slot ? t->slot : best;
-	if (t->form == FORM_SHORT) {
+	if (t->form == FORM_ONE) {
+		best = t->slot >= slot ? t->slot : best;
+	} else {
 		const struct short_list *list = fl_pool_at(&pt->shorts, t->data);
 
 		for (uint32_t i = 0; i < t->used; i++)
 			if (list->slot[i] >= slot && list->slot[i] < best)
 				best = list->slot[i];
-		return best;
 	}
-	return slot;
+	return best;
 }
 
 static void table_drop_storage(struct fl_pagetables *pt, struct table *t)

@@ -120,28 +120,20 @@ static void check_anon(struct fl_mem *mem, fl_pfn pfn)
 static void check_frames(struct fl_mem *mem)
 {
 	uint64_t isolated[2] = { 0 }, mlocked = 0, deferred = 0;
-	uint64_t lru = 0;
 
 	for (fl_pfn pfn = 0; pfn < mem->frames.count; pfn++) {
 		uint32_t state = mem->frames.state[pfn];
 		unsigned int kind = fl_state_kind(state);
 
-		if (!(pfn & (fl_pageblock_pages(mem) - 1)))
-			lru = 0;
 		if (kind >= FL_KIND_ANON && kind <= FL_KIND_SWAPCACHE) {
 			if (kind == FL_KIND_ANON)
 				check_anon(mem, pfn);
 			FL_ASSERT_MSG(!(state & FL_PARTIALLY_MAPPED) || fl_state_order(state),
 				      "only large folios are partially mapped");
-			lru += state & FL_LRU ? fl_folio_pages(mem, pfn) : 0;
 			isolated[fl_state_is_file_lru(state)] += state & FL_ISOLATED ? fl_folio_pages(mem, pfn) : 0;
 			mlocked += state & FL_MLOCKED ? fl_folio_pages(mem, pfn) : 0;
 			deferred += !!(state & FL_DEFERRED);
-		} else if (kind == FL_KIND_DRIVER) {
-			lru += fl_folio_pages(mem, pfn);
 		}
-		if ((pfn & (fl_pageblock_pages(mem) - 1)) == fl_pageblock_pages(mem) - 1)
-			FL_ASSERT_MSG(lru == fl_pageblock_of(mem, pfn)->lru, "LRU pages of a pageblock");
 	}
 	FL_ASSERT_MSG(isolated[0] == mem->lru->isolated[0] && isolated[1] == mem->lru->isolated[1], "isolated pages");
 	FL_ASSERT_MSG(mlocked == mem->lru->mlocked, "mlocked pages");

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/rng.h"
 #include "base/text.h"
 #include "kernel/kernel.h"
 #include "mm/buddy.h"
