@@ -65,8 +65,9 @@ static void catch_signals(struct collector *c)
 	sigprocmask(SIG_BLOCK, &blocked, &c->mask);
 	for (int i = 0; i < SIGNALS; i++) {
 		sigaction(signals[i], &action, &c->old[i]);
-		/* what the caller ignores stays ignored (nohup) */
-		if (c->old[i].sa_handler == SIG_IGN)
+		/* nohup ignores SIGHUP, and that stays. SIGINT is ignored in jobs that a script put in the background;
+		 * who sends it to one of them by hand means it. */
+		if (signals[i] == SIGHUP && c->old[i].sa_handler == SIG_IGN)
 			sigaction(signals[i], &c->old[i], NULL);
 	}
 }
