@@ -27,7 +27,7 @@ static struct fl_mem_zone *named_zone(struct fl_text_reader *reader, bool *ret_n
 	bool after_node = !strcmp(reader->prev[2], "Node") && fl_text_is_number(reader->prev[1]);
 	struct fl_mem_zone *zone;
 	char bare[24];
-	int node = after_node ? atoi(reader->prev[1]) : -1;
+	int node = after_node ? (int)strtol(reader->prev[1], NULL, 10) : -1;
 
 	if (!strncmp(name, "Zone:", 5)) /* kernels 2.4 and 2.5 */
 		name += 5;
@@ -57,7 +57,7 @@ static bool zone_is_there(struct fl_text_reader *reader, bool lists)
 	if (!named)
 		return false;
 	snprintf(bare, sizeof(bare), "%.*s", (int)strcspn(name, ":"), name);
-	zone = fl_mem_state_find_zone(reader->state, after_node ? atoi(reader->prev[1]) : -1, bare);
+	zone = fl_mem_state_find_zone(reader->state, after_node ? (int)strtol(reader->prev[1], NULL, 10) : -1, bare);
 	return zone && (lists ? zone->lists_line != 0 : zone->free != FL_MEM_NONE);
 }
 

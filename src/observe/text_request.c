@@ -218,7 +218,7 @@ static void parse_order(struct fl_text_reader *reader, struct fl_mem_request *re
 		number[digits - 1] = '\0';
 		fl_text_dump_token(reader, text + digits - 1);
 	}
-	request->order = atoi(number);
+	request->order = (int)strtol(number, NULL, 10);
 	request->has_order = true;
 }
 

@@ -227,7 +227,7 @@ static bool cell(struct fl_text_reader *reader, const char *token)
 static void begin_row(struct fl_text_reader *reader)
 {
 	reader->context = TEXT_ROW_NAME;
-	reader->row_node = atoi(reader->prev[0]);
+	reader->row_node = (int)strtol(reader->prev[0], NULL, 10);
 	reader->row_line = reader->line;
 	reader->row_count = 0;
 	reader->row_capped = 0;
@@ -483,7 +483,7 @@ static bool vmstat_line(struct fl_text_reader *reader, char *line)
 
 	if (strlen(line) >= sizeof(copy))
 		return false;
-	strcpy(copy, line);
+	memcpy(copy, line, strlen(line) + 1);
 	if (!name_and_number(copy, &name, &value))
 		return false;
 	if (reader->memcg_stats)
