@@ -1,5 +1,5 @@
 /*
- * machine/bench.c - how fast the allocator of the model is.
+ * machine/bench.c - how fast the allocator and the faults of the model are.
  *
  * Counters, watermark compare and per-CPU lists are in, trace events are off, as in a run. Each measurement makes a
  * standard machine of its own and takes the best of several loops; effects (first touch of the frames,
@@ -15,6 +15,8 @@
 #include "base/text.h"
 #include "kernel/kernel.h"
 #include "machine/geometry.h"
+#include "mm/memory.h"
+#include "mm/mmap.h"
 #include "mm/page_alloc.h"
 #include "mm/pcp.h"
 
@@ -145,6 +147,43 @@ static int measure_churn(int64_t memory_bytes, double *ret_ns, struct fl_error *
 	return r;
 }
 
+/* First touches of base pages in address order; the memory is given back before the next loop. */
+static int measure_faults(int64_t memory_bytes, double *ret_ns, struct fl_error *reterr)
+{
+	struct fixture f;
+	struct fl_mm *mm;
+	uint32_t pages;
+	double best = 0;
+	int r = set_up(&f, memory_bytes, reterr);
+
+	if (r < 0)
+		return r;
+	pages = (uint32_t)(f.machine.memory_bytes / f.machine.page_bytes / 2);
+	mm = fl_mm_new(f.mem, &f.who);
+	for (int loop = 0; r == 0 && mm && loop < LOOPS; loop++) {
+		const struct fl_map_request request = { .pages = pages, .flags = FL_VM_NOHUGEPAGE };
+		fl_vpn start = fl_mmap(f.mem, &f.who, mm, &request);
+		double began = now_ns(), ns;
+		struct fl_touched touched = fl_touch_range(f.mem, &f.who, mm, start, pages, 1, true);
+
+		ns = (now_ns() - began) / pages;
+		best = loop && best < ns ? best : ns;
+		if (touched.faults != pages)
+			r = refuse_full(reterr);
+		fl_munmap(f.mem, &f.who, mm, start, pages);
+	}
+	if (mm)
+		fl_mm_exit(f.mem, &f.who, mm);
+	fl_mem_free(f.mem);
+	*ret_ns = best;
+	return mm ? r : refuse_full(reterr);
+}
+
+static int fault_4k(double *ret_ns, struct fl_error *reterr)
+{
+	return measure_faults(2 * GIB, ret_ns, reterr);
+}
+
 static int alloc_free_order0_hot(double *ret_ns, struct fl_error *reterr)
 {
 	return measure_hot(0, ret_ns, reterr);
@@ -170,5 +209,6 @@ const struct fl_bench fl_benches[] = {
 	{ "alloc_free_order9_hot", "ns/pair", alloc_free_order9_hot },
 	{ "churn_2g", "ns/pair", churn_2g },
 	{ "churn_64g", "ns/pair", churn_64g },
+	{ "fault_4k", "ns/fault", fault_4k },
 	{ NULL },
 };
