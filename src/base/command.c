@@ -67,31 +67,56 @@ static void add_option_head(const struct fl_option *option, struct fl_text *to)
 /* What stands behind the help clause: defaults and repetition. */
 static void add_option_tail(const struct fl_option *option, struct fl_text *to)
 {
-	fl_text_add(to, "%s", option->help);
+	fl_text_add(to, "%s", option->help ? option->help : "");
+	for (const char *const *word = option->kind == FL_OPTION_CHOICE && !option->value_name ? option->choices : NULL;
+	     word && *word; word++)
+		fl_text_add(to, "%s%s", word == option->choices ? ": " : ", ", *word);
 	if (option->kind == FL_OPTION_LIST)
 		fl_text_add(to, " (may be repeated)");
 	if (option->default_text)
 		fl_text_add(to, " [%s]", option->default_text);
 }
 
+/* The head, and the tail of the option behind it from HELP_COLUMN on. */
+static void add_option_row(const struct fl_text *head, const struct fl_option *option, struct fl_text *to)
+{
+	size_t column = head->length;
+	struct fl_text tail;
+
+	fl_text_init(&tail);
+	add_option_tail(option, &tail);
+	fl_text_add(to, "%s", head->data);
+	if (column + 2 > HELP_COLUMN) {
+		fl_text_add_char(to, '\n', 1);
+		column = 0;
+	}
+	fl_text_add_char(to, ' ', HELP_COLUMN - column);
+	wrap(to, HELP_COLUMN, HELP_COLUMN, tail.data);
+	fl_text_fini(&tail);
+}
+
 static void add_option_help(const struct fl_option *option, struct fl_text *to)
 {
-	struct fl_text head, tail;
+	struct fl_text head;
 
 	fl_text_init(&head);
-	fl_text_init(&tail);
 	fl_text_add(&head, option->letter ? "  " : "      ");
 	add_option_head(option, &head);
-	add_option_tail(option, &tail);
-	fl_text_add(to, "%s", head.data);
-	if (head.length + 2 > HELP_COLUMN) {
-		fl_text_add_char(to, '\n', 1);
-		head.length = 0;
-	}
-	fl_text_add_char(to, ' ', HELP_COLUMN - head.length);
-	wrap(to, HELP_COLUMN, HELP_COLUMN, tail.data);
+	add_option_row(&head, option, to);
 	fl_text_fini(&head);
-	fl_text_fini(&tail);
+}
+
+void fl_option_help_assignments(const struct fl_option *table, size_t count, struct fl_text *to)
+{
+	struct fl_text head;
+
+	fl_text_init(&head);
+	for (size_t i = 0; i < count; i++) {
+		fl_text_clear(&head);
+		fl_text_add(&head, "  %s=%s", table[i].name, fl_option_value_name(&table[i]));
+		add_option_row(&head, &table[i], to);
+	}
+	fl_text_fini(&head);
 }
 
 static const char *category_of(const struct fl_option *option)

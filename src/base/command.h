@@ -24,6 +24,8 @@ struct fl_command {
 	const struct fl_command_example *examples; /* ends with line == NULL; may be NULL */
 	const char *const *operand_words;          /* for completion, NULL-terminated; may be NULL */
 	bool hidden;
+	/* Appends to --help what is known of the operand that stands on the line; may be NULL. */
+	void (*help_more)(const char *operand, struct fl_text *to);
 	int (*run)(const struct fl_command *self, int argc, char **argv); /* returns the exit status */
 };
 
@@ -40,6 +42,9 @@ const struct fl_command *fl_command_find(const struct fl_program *program, const
 /* Texts at 80 columns. */
 void fl_command_help(const struct fl_program *program, const struct fl_command *command, struct fl_text *to);
 void fl_program_help(const struct fl_program *program, struct fl_text *to);
+
+/* Rows "key=VALUE  help" of options that are given as key=value (scenarios). */
+void fl_option_help_assignments(const struct fl_option *table, size_t count, struct fl_text *to);
 
 /* The manual page (roff, section 1) and the completion for bash. */
 void fl_program_manual(const struct fl_program *program, struct fl_text *to);

@@ -47,9 +47,10 @@ const struct fl_command fl_cmd_compare = {
 	.summary = "compares kernels on a scenario, with statistics",
 	.description = "Runs a scenario several times on each kernel, pairs the runs by seed, and says of each metric "
 		       "whether it is better, worse, or no difference is shown. A scenario is a name from \"fraglab list "
-		       "scenarios\" or a path to a .lua file.",
+		       "scenarios\" or a path to a .lua file; \"fraglab compare SCENARIO --help\" lists its options.",
 	.options = options,
 	.options_count = sizeof(options) / sizeof(options[0]),
 	.examples = examples,
+	.help_more = fl_cli_experiment_help,
 	.run = run_compare,
 };

@@ -44,9 +44,10 @@ const struct fl_command fl_cmd_run = {
 	.operands = "SCENARIO",
 	.summary = "runs a scenario on one kernel",
 	.description = "Runs a scenario on one kernel and prints what it measured. A scenario is a name from "
-		       "\"fraglab list scenarios\" or a path to a .lua file.",
+		       "\"fraglab list scenarios\" or a path to a .lua file; \"fraglab run SCENARIO --help\" lists its options.",
 	.options = options,
 	.options_count = sizeof(options) / sizeof(options[0]),
 	.examples = examples,
+	.help_more = fl_cli_experiment_help,
 	.run = run_run,
 };

@@ -240,3 +240,16 @@ char *fl_cli_experiment_replay(const struct fl_cli_experiment *e, size_t kernel,
 	fl_text_add(&line, " --seed %llu", (unsigned long long)seed);
 	return line.data;
 }
+
+void fl_cli_experiment_help(const char *scenario, struct fl_text *to)
+{
+	struct fl_cli_scenario s;
+
+	if (fl_cli_model.scenario_load(scenario, &s, NULL) < 0)
+		return;
+	fl_text_add(to, "\nScenario %s%s%s\n", s.name, s.summary ? ": " : "", s.summary ? s.summary : "");
+	if (s.options_count)
+		fl_text_add(to, "Its options (--set):\n");
+	fl_option_help_assignments(s.options, s.options_count, to);
+	fl_cli_model.scenario_free(&s);
+}

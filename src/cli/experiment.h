@@ -72,6 +72,9 @@ int fl_cli_experiment_run(struct fl_cli_experiment *e);
 
 void fl_cli_experiment_fini(struct fl_cli_experiment *e);
 
+/* For --help behind a scenario: its options, as --set takes them. Nothing if there is no such scenario. */
+void fl_cli_experiment_help(const char *scenario, struct fl_text *to);
+
 /*
  * Maps of the end of the first run of each kernel (experiment_map.c). draw: two at a time, the base on the left. Each
  * returns an exit status; what went wrong has been said.

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -169,14 +171,20 @@ static void parse_message(struct fl_pool_outcome *outcome, const struct fl_text 
 	}
 }
 
+static double seconds(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
 /* The child's pipe is at its end: what has become of the run? */
 static void reap(struct collector *c, struct child *child)
 {
 	struct fl_pool_outcome *outcome = &c->outcomes[child->index];
+	struct rusage usage = { 0 };
 	int status;
 
 	close(child->fd);
-	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
+	while (wait4(child->pid, &status, 0, &usage) < 0 && errno == EINTR)
 		;
 	/* Ctrl-C goes to the whole group: the child's end may be seen before our own signal is */
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
@@ -186,6 +194,8 @@ static void reap(struct collector *c, struct child *child)
 		outcome->signal = WTERMSIG(status);
 	} else {
 		parse_message(outcome, &child->message, status);
+		outcome->record.cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+		outcome->record.rss_max_bytes = (uint64_t)usage.ru_maxrss * 1024;
 		if (outcome->state == FL_POOL_FAILED && outcome->error.class != FL_ERROR_FAILED)
 			c->stopping = true;
 	}

@@ -15,7 +15,7 @@
 enum fl_pool_state {
 	FL_POOL_WAITING, /* never started, or stopped because the pool was interrupted */
 	FL_POOL_RUNNING,
-	FL_POOL_DONE,    /* record is filled */
+	FL_POOL_DONE,    /* record is filled, CPU time and memory of the process included */
 	FL_POOL_FAILED,  /* error is filled: the run refused, or the child ended without a record */
 	FL_POOL_LOST,    /* ended by `signal` */
 };

@@ -57,7 +57,7 @@ int fl_cli_print(const struct fl_text *text)
 	return 0;
 }
 
-static int print_help(const struct fl_command *command)
+static int print_help(const struct fl_command *command, const char *operand)
 {
 	struct fl_text text;
 	int status;
@@ -65,7 +65,9 @@ static int print_help(const struct fl_command *command)
 	fl_text_init(&text);
 	if (command)
 		fl_command_help(&fl_program, command, &text);
-	else
+	if (command && command->help_more && operand)
+		command->help_more(operand, &text);
+	if (!command)
 		fl_program_help(&fl_program, &text);
 	status = fl_cli_print(&text);
 	fl_text_fini(&text);
@@ -94,7 +96,7 @@ int fl_cli_parse(const struct fl_command *self, int argc, char **argv, int least
 	fl_option_set_init(set, self->options, self->options_count);
 	r = fl_option_parse(set, argc, argv, &first, &error);
 	if (fl_option_is(set, "help")) {
-		status = print_help(self);
+		status = print_help(self, r == 0 && first < argc ? argv[first] : NULL);
 	} else {
 		if (r == 0)
 			r = check_operands(self, argc, argv, first, least, most, &error);
@@ -143,15 +145,15 @@ int fl_cli_main(int argc, char **argv)
 		return FL_ERROR_INPUT;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-		return print_help(NULL);
+		return print_help(NULL, NULL);
 	if (!strcmp(argv[1], "--version"))
 		return print_version();
 	if (!strcmp(argv[1], "help") && argc == 2)
-		return print_help(NULL);
+		return print_help(NULL, NULL);
 	command = fl_command_find(&fl_program, argv[1 + (!strcmp(argv[1], "help"))], &error);
 	if (!command)
 		return fl_cli_fail(&error);
 	if (!strcmp(argv[1], "help"))
-		return print_help(command);
+		return print_help(command, NULL);
 	return command->run(command, argc - 1, argv + 1);
 }

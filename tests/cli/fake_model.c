@@ -24,8 +24,8 @@ static const char *const scenarios[] = { "steady", "crash", "killed", "refuses",
 static const char *const kernels[] = { "6.12", "7.3", "7.3+mobility" };
 static const char *const modes[] = { "tmpfs", "ext4", NULL };
 static const struct fl_option options[] = {
-	{ .name = "rounds", .kind = FL_OPTION_INT, .default_text = "8", .min = 1, .max = 100, .help = "rounds" },
-	{ .name = "files", .kind = FL_OPTION_CHOICE, .default_text = "tmpfs", .choices = modes, .help = "files" },
+	{ .name = "rounds", .kind = FL_OPTION_INT, .default_text = "8", .min = 1, .max = 100, .help = "rounds of the test" },
+	{ .name = "files", .kind = FL_OPTION_CHOICE, .default_text = "tmpfs", .choices = modes, .help = "where files lie" },
 };
 static const struct fl_published published[] = { { "thp_success_pct", "r4", "42 (25-67)", "74 (47-98)", "mobility" } };
 enum { SCENARIOS = sizeof(scenarios) / sizeof(scenarios[0]), KERNELS = 3 };

@@ -81,6 +81,7 @@ static void test_records_come_back_in_their_places(void **state)
 		for (size_t i = 0; i < 6; i++)
 			assert_true(fl_record_find(&o[i].record, "index", "all")->value == (double)i);
 		assert_int_equal(o[3].record.samples_count, 20001);
+		assert_true(o[3].record.rss_max_bytes > 1 << 20);
 		fl_pool_outcomes_free(o, 6);
 	}
 }

@@ -139,6 +139,17 @@ static void test_help_fits_80_columns_and_goes_to_standard_output(void **state)
 	}
 }
 
+static void test_help_behind_a_scenario_lists_its_options(void **state)
+{
+	struct done d = shell("fraglab run steady --help");
+
+	assert_int_equal(d.status, 0);
+	assert_non_null(strstr(d.out, "Scenario steady"));
+	assert_non_null(strstr(d.out, "  rounds=N              rounds of the test [8]\n"));
+	assert_non_null(strstr(d.out, "  files=WORD            where files lie: tmpfs, ext4 [tmpfs]\n"));
+	release(&d);
+}
+
 static void test_every_option_is_in_help_manual_and_completion(void **state)
 {
 	static const char *const words[] = { "memory", "cpus", "swap", "scale", "seed", "runs", "jobs", "set", "tunable", "on",
@@ -369,6 +380,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wrong_usage_is_status_2_with_the_nearest_name),
 		cmocka_unit_test(test_help_fits_80_columns_and_goes_to_standard_output),
+		cmocka_unit_test(test_help_behind_a_scenario_lists_its_options),
 		cmocka_unit_test(test_every_option_is_in_help_manual_and_completion),
 		cmocka_unit_test(test_json_on_standard_output_is_alone_there),
 		cmocka_unit_test(test_same_inputs_same_bytes_with_any_number_of_jobs),
