@@ -45,12 +45,14 @@ static unsigned int proactive_high(const struct fl_proactive_mark_facts *facts)
 	return facts->low + leeway > 100 ? 100 : facts->low + leeway;
 }
 
-/* NR_FREE_PAGES_BLOCKS under vm.defrag_mode. */
+/* NR_FREE_PAGES_BLOCKS under vm.defrag_mode: for kswapd's balance and for kcompactd, not for direct compaction. */
 static unsigned int effective_free_order(const struct fl_effective_free_facts *facts)
 {
-	if (!facts->defrag_mode || !facts->order || facts->test == FL_FREE_TEST_SUIT_GAP)
+	if (!facts->defrag_mode || !facts->order)
 		return 0;
-	return facts->pageblock_order;
+	return facts->test == FL_FREE_TEST_KSWAPD_BALANCED || facts->test == FL_FREE_TEST_SUIT_KCOMPACTD
+		       ? facts->pageblock_order
+		       : 0;
 }
 
 /* hugepage_enabled(): the global switch alone, or any anonymous size. */

@@ -50,8 +50,3 @@ fl_pfn fl_alloc_slowpath(struct fl_mem *mem, struct fl_caller *who, const struct
 	return fl_get_page_from_freelist(mem, who, ac, alloc_flags);
 }
 
-void fl_write_compaction_proactiveness(struct fl_mem *mem, struct fl_caller *who, uint32_t value)
-{
-	(void)who;
-	mem->set.compaction_proactiveness = value;
-}

@@ -4,7 +4,9 @@
  */
 #include "mm/filemap.h"
 #include "mm/page_writeback.h"
+#include "mm/swap.h"
 #include "mm/swapfile.h"
+#include "mm/vmscan.h"
 
 #define ABSENT() fl_bug(__FILE__, __LINE__, __func__, "this build has no swap and no page cache")
 
@@ -61,4 +63,43 @@ uint32_t fl_file_pages(const struct fl_mem *mem, fl_mapping_id id)
 void fl_file_mark_dirty(struct fl_mem *mem, fl_pfn folio)
 {
 	ABSENT();
+}
+
+void fl_filemap_migrate(struct fl_mem *mem, fl_pfn from, fl_pfn to)
+{
+	ABSENT();
+}
+
+void fl_swap_cache_migrate(struct fl_mem *mem, fl_pfn from, fl_pfn to)
+{
+	ABSENT();
+}
+
+void fl_folio_wait_writeback(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio)
+{
+	ABSENT();
+}
+
+/* Without reclaim nobody else isolates, so nobody waits for that. */
+void fl_reclaim_throttle(struct fl_mem *mem, struct fl_caller *who, enum fl_vmscan_throttle reason)
+{
+	ABSENT();
+}
+
+void fl_wake_throttle_isolated(struct fl_mem *mem)
+{
+	(void)mem;
+}
+
+bool fl_kswapd_is_running(const struct fl_mem *mem)
+{
+	(void)mem;
+	return false;
+}
+
+unsigned long fl_zone_reclaimable_pages(const struct fl_mem *mem, const struct fl_zone *zone)
+{
+	const uint64_t *size = mem->lru->zone_size[zone->index];
+
+	return size[FL_LRU_INACTIVE_FILE] + size[FL_LRU_ACTIVE_FILE];
 }

@@ -62,17 +62,18 @@ unsigned int fl_compact_gap(const struct fl_mem *mem, unsigned int order);
 bool fl_compaction_suitable(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, unsigned int order,
 			    uint64_t mark, unsigned int ceiling);
 
-/* compaction_suit_allocation_order(): SUCCESS (nothing to do), SKIPPED or CONTINUE. The mark is in alloc_flags. */
-enum fl_compact_result fl_compaction_suit_allocation_order(struct fl_mem *mem, struct fl_caller *who,
-							   struct fl_zone *zone, unsigned int order,
-							   unsigned int ceiling, uint32_t alloc_flags);
-
 /* compaction_zonelist_suitable(): would some zone be suitable if part of what is reclaimable were free? */
 bool fl_compaction_zonelist_suitable(struct fl_mem *mem, const struct fl_alloc_context *ac, uint32_t alloc_flags);
 
 /* Free pages of a zone as a watermark test at this place sees them: NR_FREE_PAGES, or only the chunks that the decision
  * effective_free_order lets count. Also for kswapd's balance test. */
-enum fl_free_test { FL_FREE_TEST_KSWAPD_BALANCED, FL_FREE_TEST_SUIT_SUCCESS, FL_FREE_TEST_SUIT_GAP };
+enum fl_free_test {
+	FL_FREE_TEST_KSWAPD_BALANCED, /* pgdat_balanced() */
+	FL_FREE_TEST_SUIT_DIRECT,     /* compaction_suit_allocation_order(), step 1 */
+	FL_FREE_TEST_SUIT_KCOMPACTD,  /* the same for kcompactd */
+	FL_FREE_TEST_SUIT_GAP,        /* compaction_suitable(), order-0 test */
+	FL_FREE_TESTS
+};
 long fl_zone_effective_free_pages(const struct fl_mem *mem, const struct fl_zone *zone, enum fl_free_test test,
 				  unsigned int order);
 
@@ -87,15 +88,13 @@ bool fl_compaction_restarting(const struct fl_zone *zone, int order);
 /* reset_isolation_suitable(): what kswapd does going to sleep; only zones whose flush flag is set. May switch. */
 void fl_reset_isolation_suitable(struct fl_mem *mem, struct fl_caller *who);
 
-/* The state a zone boots with (free_area_init_core): scanners at the ends, nothing deferred. */
-void fl_zone_compact_init(const struct fl_mem *mem, struct fl_zone *zone);
-
 /* ---- kcompactd, proactive, manual: facts 1.4 to 1.6 ---- */
 
 /* The node's daemon; borrowed by mem->kcompactd until freed. It sleeps until fl_sim_run. Needs mem->sim. */
 struct fl_kcompactd;
 struct fl_kcompactd *fl_kcompactd_new(struct fl_mem *mem);
 void fl_kcompactd_free(struct fl_mem *mem);
+uint64_t fl_kcompactd_hash(const struct fl_mem *mem, uint64_t hash);
 
 /* wakeup_kcompactd(): `trigger` is remembered as the reason for the work that follows. Never switches. Without a daemon
  * nothing happens. */

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "mm/buddy.h"
+#include "mm/compaction.h"
 #include "mm/pageblock.h"
 #include "mm/pcp.h"
 #include "mm/proc.h"
@@ -325,6 +326,8 @@ static uint64_t hash_zone(const struct fl_mem *mem, const struct fl_zone *zone, 
 					 zone->compact.cached_migrate_pfn[1]);
 	hash = fl_hash_u64(hash, (uint64_t)zone->compact.cached_free_pfn << 32 | zone->compact.defer_shift << 16 |
 					 zone->compact.considered);
+	hash = fl_hash_u64(hash, (uint64_t)zone->compact.init_migrate_pfn << 32 | zone->compact.init_free_pfn);
+	hash = fl_hash_u64(hash, (uint64_t)zone->compact.order_failed << 1 | zone->compact.blockskip_flush);
 	for (unsigned int cpu = 0; zone->pcp && cpu < mem->cpus; cpu++)
 		hash = hash_pcp(&zone->pcp[cpu], hash);
 	return hash;
@@ -343,5 +346,6 @@ uint64_t fl_mem_hash(const struct fl_mem *mem)
 	for (unsigned int order = 0; order < FL_MAX_ORDERS; order++)
 		for (unsigned int i = 0; i < FL_MTHP_COUNT; i++)
 			hash = fl_hash_u64(hash, mem->mthp[order][i]);
-	return fl_reclaim_hash(mem, fl_proc_hash(mem, hash));
+	hash = fl_kcompactd_hash(mem, fl_proc_hash(mem, hash));
+	return fl_reclaim_hash(mem, hash);
 }

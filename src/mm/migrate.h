@@ -19,7 +19,7 @@ enum fl_migrate_mode { FL_MIGRATE_ASYNC, FL_MIGRATE_SYNC_LIGHT, FL_MIGRATE_SYNC 
 #define FL_MIGRATE_SYNC_PASSES (FL_MIGRATE_PASSES - FL_MIGRATE_ASYNC_PASSES)
 
 /* Where folios go: new_folio_t and free_folio_t. get() returns a frame of the source's order that is on no list, kind
- * FL_KIND_TARGET, or FL_PFN_NONE; put() takes such a frame back. Neither switches. */
+ * FL_KIND_TARGET, or FL_PFN_NONE, and may switch; put() takes such a frame back. */
 struct fl_migrate_targets {
 	fl_pfn (*get)(struct fl_mem *mem, struct fl_caller *who, fl_pfn src, void *arg);
 	void (*put)(struct fl_mem *mem, struct fl_caller *who, fl_pfn dst, unsigned int order, void *arg);

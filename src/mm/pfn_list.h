@@ -52,6 +52,27 @@ static inline void fl_pfn_list_add_tail(struct fl_frames *f, struct fl_pfn_list 
 	list->count++;
 }
 
+/* Adds in front of `next`, which is on the list, or FL_PFN_NONE for the back. */
+static inline void fl_pfn_list_insert_before(struct fl_frames *f, struct fl_pfn_list *list, fl_pfn next, fl_pfn pfn)
+{
+	fl_pfn prev;
+
+	if (next == FL_PFN_NONE) {
+		fl_pfn_list_add_tail(f, list, pfn);
+		return;
+	}
+	prev = f->record[next].prev;
+	if (prev == FL_PFN_NONE) {
+		fl_pfn_list_add(f, list, pfn);
+		return;
+	}
+	f->record[pfn].prev = prev;
+	f->record[pfn].next = next;
+	f->record[prev].next = pfn;
+	f->record[next].prev = pfn;
+	list->count++;
+}
+
 static inline void fl_pfn_list_del(struct fl_frames *f, struct fl_pfn_list *list, fl_pfn pfn)
 {
 	fl_pfn next = f->record[pfn].next, prev = f->record[pfn].prev;
