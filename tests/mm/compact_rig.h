@@ -16,6 +16,8 @@
 #include "mm/swap.h"
 #include "mm/vmscan.h"
 
+#define RIG_OTHER_BLOCKS 2
+
 struct rig {
 	struct fixture f;
 	struct fl_mem *mem;
@@ -52,22 +54,40 @@ static inline void rig_map(struct rig *r)
 		assert_true(fl_pte_alloc(r->mem, r->who, r->mm, at + pfn));
 }
 
-/* A machine of `blocks` pageblocks without a free page: slab and page tables take some of the last ones. */
+/* Takes every free page of a zone. */
+static inline void rig_take_all(struct rig *r, struct fl_zone *zone)
+{
+	enum fl_rmqueue_mode mode = FL_RMQUEUE_NORMAL;
+	fl_pfn pfn;
+
+	while ((pfn = fl_rmqueue(r->mem, r->who, zone, 0, FL_MOVABLE, 0, &mode)) != FL_PFN_NONE)
+		fl_page_prep(r->mem, pfn, 0, FL_KIND_KERNEL);
+}
+
+/*
+ * A machine of `blocks` pageblocks in zone Normal, from pfn 0, without a free page. Tables and slab are in a zone of
+ * their own behind it, DMA32, which is full then: compaction finds nothing to do there.
+ */
 static inline void rig_boot(struct rig *r, const char *kernel, unsigned int blocks)
 {
+	fl_pfn border = blocks * 512, end = border + RIG_OTHER_BLOCKS * 512;
+	struct fl_zone *other;
+
 	fixture_geometry(&r->f, 0, blocks, 1);
+	r->f.geometry.zone[FL_ZONE_DMA32] = (struct fl_pfn_range){ border, end };
+	r->f.geometry.ranges[0].end = end;
 	fixture_boot(&r->f, kernel);
 	r->mem = r->f.mem;
 	r->zone = fixture_zone(&r->f);
 	r->who = &r->f.who;
+	other = &r->mem->zone[FL_ZONE_DMA32];
+	other->lowmem_reserve[FL_ZONE_NORMAL] = 0;
 	rig_set_marks(r->zone, 0, 0, 0);
+	rig_set_marks(other, 0, 0, 0);
+	rig_take_all(r, r->zone);
 	rig_map(r);
 	fl_pcp_drain_all(r->mem, r->who, NULL);
-	while (take_buddy(&r->f, 0, FL_MOVABLE, 0) != FL_PFN_NONE)
-		;
-	for (fl_pfn pfn = r->zone->start; pfn < r->zone->end; pfn++)
-		if (rig_kind(r, pfn) == FL_KIND_ANON)
-			fl_page_set_kind(r->mem, pfn, FL_KIND_KERNEL);
+	rig_take_all(r, other);
 }
 
 static inline void rig_done(struct rig *r)
