@@ -299,7 +299,7 @@ static void read_metrics(lua_State *L, struct fl_scenario *s)
 
 static void read_published(lua_State *L, struct fl_scenario *s)
 {
-	static const char *const keys[] = { "metric", "phase", "base", "changed" };
+	static const char *const keys[] = { "metric", "phase", "base", "changed", "change" };
 	size_t n = open_list(L, "published");
 	char where[48];
 
@@ -307,12 +307,13 @@ static void read_published(lua_State *L, struct fl_scenario *s)
 	for (size_t i = 0; i < n; i++) {
 		struct fl_published *p = &s->published[i];
 
-		open_entry(L, "published", i, keys, 4, where, sizeof(where));
+		open_entry(L, "published", i, keys, 5, where, sizeof(where));
 		if (!get_text(L, where, "metric", p->name, sizeof(p->name)) ||
 		    !get_text(L, where, "phase", p->phase, sizeof(p->phase)))
 			luaL_error(L, "%s: expected metric, phase, base and changed", where);
 		get_text(L, where, "base", p->base, sizeof(p->base));
 		get_text(L, where, "changed", p->changed, sizeof(p->changed));
+		get_text(L, where, "change", p->change, sizeof(p->change));
 		lua_pop(L, 1);
 		s->published_count = i + 1;
 	}

@@ -17,72 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../golden.h"
-
-static char folder[] = "program-test-XXXXXX";
-
-/* What a command line of the shell did. "fraglab" in it is the program, its folder the working directory. */
-struct done {
-	int status;
-	char *out, *err;
-};
-
-static struct done shell(const char *line)
-{
-	struct done d;
-	char *command, *path;
-
-	assert_true(asprintf(&command, "fraglab() { \"$FL_FRAGLAB\" \"$@\"; }; ( %s\n ) >%s/out 2>%s/err", line, folder,
-			     folder) > 0);
-	d.status = system(command);
-	d.status = WIFEXITED(d.status) ? WEXITSTATUS(d.status) : 128 + WTERMSIG(d.status);
-	free(command);
-	assert_true(asprintf(&path, "%s/out", folder) > 0);
-	d.out = golden_read(path);
-	strcpy(path + strlen(folder), "/err");
-	d.err = golden_read(path);
-	free(path);
-	return d;
-}
-
-static void release(struct done *d)
-{
-	free(d->out);
-	free(d->err);
-}
-
-/* Exit status, and words that standard error must have (NULL-terminated); standard output must be empty then. */
-static void expect_error(int status, const char *line, ...)
-{
-	struct done d = shell(line);
-	const char *word;
-	va_list ap;
-
-	if (d.status != status)
-		fail_msg("%s: status %d, not %d: %s", line, d.status, status, d.err);
-	va_start(ap, line);
-	while ((word = va_arg(ap, const char *)))
-		if (!strstr(d.err, word))
-			fail_msg("%s: \"%s\" does not say \"%s\"", line, d.err, word);
-	va_end(ap);
-	assert_string_equal(d.out, "");
-	release(&d);
-}
-
-static json_t *expect_json(int status, const char *line)
-{
-	struct done d = shell(line);
-	json_error_t error;
-	json_t *root;
-
-	if (d.status != status)
-		fail_msg("%s: status %d, not %d: %s", line, d.status, status, d.err);
-	root = json_loads(d.out, 0, &error);
-	if (!root)
-		fail_msg("%s: %s in: %s", line, error.text, d.out);
-	release(&d);
-	return root;
-}
+#include "shell.h"
 
 #define PAIR " --kernel 7.3 --kernel 7.3+mobility "
 
@@ -358,23 +293,6 @@ static void test_maps_are_drawn_for_each_kernel(void **state)
 	expect_error(2, "fraglab run steady --png - --json -", "--png", "standard output", NULL);
 }
 
-static int set_up(void **state)
-{
-	return mkdtemp(folder) && getenv("FL_FRAGLAB") ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-	char *command;
-	int r;
-
-	if (asprintf(&command, "rm -r %s", folder) < 0)
-		return -1;
-	r = system(command);
-	free(command);
-	return r;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -395,5 +313,5 @@ int main(void)
 		cmocka_unit_test(test_auto_adds_runs_until_the_interval_is_narrow),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, shell_set_up, shell_tear_down);
 }

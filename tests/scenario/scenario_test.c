@@ -13,7 +13,7 @@ static void test_declarations_become_plain_data(void **state)
 		"machine = { memory = '64G', memory_min = '4G', swap = '8G', cpus = 8, guard_minorder = 1, below_4g = '256M' },\n"
 		"kernel = { ['vm.swappiness'] = 10, ['a'] = 'always' },\n"
 		"metrics = { { name = 'x_pct', unit = '%', better = 'higher' }, { name = 'y', headline = false } },\n"
-		"published = { { metric = 'x_pct', phase = 'r4', base = '42 (25-67)', changed = '74' } } }\n"
+		"published = { { metric = 'x_pct', phase = 'r4', base = '42 (25-67)', changed = '74', change = 'mobility' } } }\n"
 		"assert(options.rounds == 8 and options.size == 2 * GiB and options.fs == 'ext4' and machine.cpus == 8)\n"
 		"function main() end\n";
 	struct fl_scenario *s;
@@ -36,6 +36,7 @@ static void test_declarations_become_plain_data(void **state)
 	assert_true(s->metrics[0].headline);
 	assert_false(s->metrics[1].headline);
 	assert_string_equal(s->published[0].base, "42 (25-67)");
+	assert_string_equal(s->published[0].change, "mobility");
 	fl_scenario_free(s);
 }
 

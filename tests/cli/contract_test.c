@@ -1,0 +1,99 @@
+/*
+ * The whole program with the real kernels, machine and scenarios: wrong input of every kind is a sentence and a status,
+ * listings name what the other commands take. FL_FRAGLAB is the program.
+ */
+#include "shell.h"
+
+#define HEAD "scenario { summary = 'x', options = { { name = 'rounds', kind = 'int', default = 2, help = 'rounds' } } }\n"
+
+static void put_script(const char *text)
+{
+	FILE *file = fopen("contract.tmp.lua", "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	fclose(file);
+}
+
+static void test_kernels_and_patches_that_do_not_fit_are_named(void **state)
+{
+	put_script(HEAD "function main() end\n");
+	expect_error(2, "fraglab run contract.tmp.lua --kernel 7.4", "\"7.4\"", "7.3", NULL);
+	expect_error(2, "fraglab run contract.tmp.lua --kernel 7.3+mobilty", "mobilty", "did you mean \"mobility\"", NULL);
+	expect_error(2, "fraglab run contract.tmp.lua --kernel 7.3+guard-accounting", "already has \"guard-accounting\"", NULL);
+	expect_error(2, "fraglab run contract.tmp.lua --kernel 7.3~mobility-claim", "mobility-claim", NULL);
+	expect_error(2, "fraglab run contract.tmp.lua --kernel 7.3+mobility-claim+mobility-claim", "mobility-claim", NULL);
+	expect_error(2, "fraglab run contract.tmp.lua --kernel 7.3,vm.swapiness=1", "vm.swapiness", "vm.swappiness", NULL);
+	expect_error(2, "fraglab run contract.tmp.lua --tunable vm.swapiness=1", "vm.swapiness", "vm.swappiness", NULL);
+	expect_error(2, "fraglab run contract.tmp.lua --tunable vm.swappiness=lots", "lots", NULL);
+	expect_error(2, "fraglab run contract.tmp.lua --tunable vm.swappiness", "vm.swappiness", NULL);
+	expect_error(2, "fraglab run contract.tmp.lua --kernel ''", "kernel", NULL);
+}
+
+static void test_machines_that_do_not_fit_are_named(void **state)
+{
+	put_script(HEAD "function main() end\n");
+	expect_error(2, "fraglab run contract.tmp.lua --memory 4G --scale 0", "--scale", NULL);
+	expect_error(2, "fraglab run contract.tmp.lua --memory 2M", "memory", NULL);
+	expect_error(2, "fraglab run contract.tmp.lua --memory 1073741825", "memory", "multiple", NULL);
+	expect_error(2, "fraglab run contract.tmp.lua --swap 5000001", "swap", NULL);
+	expect_error(2, "fraglab run contract.tmp.lua --cpus 9999", "--cpus", NULL);
+	expect_error(2, "fraglab run contract.tmp.lua --machine no-such-file", "no-such-file", NULL);
+	expect_error(2, "fraglab run contract.tmp.lua --set round=1", "\"round\"", "did you mean \"rounds\"", NULL);
+}
+
+static void test_scripts_that_are_wrong_are_named_with_line(void **state)
+{
+	expect_error(2, "fraglab run no-such-scenario", "no-such-scenario", NULL);
+	expect_error(2, "fraglab run no-such-folder/x.lua", "no-such-folder/x.lua", NULL);
+	put_script(HEAD "function main(\n");
+	expect_error(2, "fraglab run contract.tmp.lua", "contract.tmp.lua:", NULL);
+	put_script(HEAD "function main()\n  nosuchverb()\nend\n");
+	expect_error(2, "fraglab run contract.tmp.lua", "contract.tmp.lua:3:", "nosuchverb", NULL);
+	put_script(HEAD "while true do end\nfunction main() end\n");
+	expect_error(2, "fraglab run contract.tmp.lua", "contract.tmp.lua:2:", "instructions", NULL);
+	put_script(HEAD "function main()\n  local t = {}\n  while true do t[#t + 1] = tostring(#t) end\nend\n");
+	expect_error(2, "fraglab run contract.tmp.lua", "contract.tmp.lua:3:", NULL);
+}
+
+static void test_listings_name_what_the_commands_take(void **state)
+{
+	struct done kernels = shell("fraglab list kernels"), patches = shell("fraglab list patches");
+	struct done facts = shell("fraglab list kernels --facts"), tunables = shell("fraglab list tunables");
+	struct done counters = shell("fraglab list counters"), scenarios = shell("fraglab list scenarios");
+
+	assert_int_equal(kernels.status | patches.status | facts.status | tunables.status | counters.status, 0);
+	assert_int_equal(scenarios.status, 0);
+	assert_non_null(strstr(kernels.out, "6.12"));
+	assert_non_null(strstr(kernels.out, "contains guard-accounting"));
+	assert_non_null(strstr(patches.out, "mobility-capture"));
+	assert_non_null(strstr(patches.out, "mobility          set"));
+	assert_non_null(strstr(facts.out, "verified in source"));
+	assert_non_null(strstr(tunables.out, "vm.swappiness"));
+	assert_non_null(strstr(counters.out, "compact_stall"));
+	assert_null(golden_wide_line(kernels.out, 80));
+	assert_null(golden_wide_line(patches.out, 80));
+	assert_null(golden_wide_line(tunables.out, 80));
+	assert_null(golden_wide_line(counters.out, 80));
+	assert_null(golden_wide_line(scenarios.out, 80));
+	release(&kernels);
+	release(&patches);
+	release(&facts);
+	release(&tunables);
+	release(&counters);
+	release(&scenarios);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_kernels_and_patches_that_do_not_fit_are_named),
+		cmocka_unit_test(test_machines_that_do_not_fit_are_named),
+		cmocka_unit_test(test_scripts_that_are_wrong_are_named_with_line),
+		cmocka_unit_test(test_listings_name_what_the_commands_take),
+	};
+	int failed = cmocka_run_group_tests(tests, shell_set_up, shell_tear_down);
+
+	unlink("contract.tmp.lua");
+	return failed;
+}
