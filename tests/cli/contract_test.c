@@ -53,7 +53,9 @@ static void test_scripts_that_are_wrong_are_named_with_line(void **state)
 	put_script(HEAD "while true do end\nfunction main() end\n");
 	expect_error(2, "fraglab run contract.tmp.lua", "contract.tmp.lua:2:", "instructions", NULL);
 	put_script(HEAD "function main()\n  local t = {}\n  while true do t[#t + 1] = tostring(#t) end\nend\n");
-	expect_error(2, "fraglab run contract.tmp.lua", "contract.tmp.lua:3:", NULL);
+	expect_error(2, "fraglab run contract.tmp.lua", "contract.tmp.lua:4:", "64 MiB", NULL);
+	put_script(HEAD "function main()\n  while true do end\nend\n");
+	expect_error(2, "fraglab run contract.tmp.lua --runs 2", "contract.tmp.lua:3:", "instructions", NULL);
 }
 
 static void test_listings_name_what_the_commands_take(void **state)
