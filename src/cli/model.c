@@ -129,12 +129,12 @@ static void list_tunables(struct fl_text *to)
 	const struct fl_tunable *tunable;
 
 	for (unsigned int i = 0; (tunable = fl_tunable_at(i)); i++) {
-		fl_text_add(to, "%s\t%s: ", tunable->name, tunable->line);
+		fl_text_add(to, "%s\t%s (", tunable->name, tunable->line);
 		for (const char *const *word = tunable->words; word && *word; word++)
 			fl_text_add(to, "%s%s", word == tunable->words ? "" : ", ", *word);
 		if (!tunable->words)
 			fl_text_add(to, "%llu to %llu", (unsigned long long)tunable->min, (unsigned long long)tunable->max);
-		fl_text_add_char(to, '\n', 1);
+		fl_text_add(to, ")\n");
 	}
 }
 
