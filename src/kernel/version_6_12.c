@@ -52,6 +52,24 @@ static bool thp_raises_min_free(const struct fl_thp_orders *orders)
 	       ((orders->inherit & pmd) && (orders->global_always || orders->global_madvise));
 }
 
+/* kswapd alone, at a page that it has met before, while the node is full of them. */
+static bool reclaim_writes_dirty_file(const struct fl_dirty_file_facts *facts)
+{
+	return facts->is_kswapd && facts->reclaim_flag && facts->node_dirty;
+}
+
+static bool progress_clears_failures(const struct fl_progress_facts *facts)
+{
+	(void)facts;
+	return true;
+}
+
+static bool kswapd_counts_failure(const struct fl_failure_facts *facts)
+{
+	(void)facts;
+	return true;
+}
+
 static unsigned int pgd_order(const struct fl_no_facts *facts)
 {
 	(void)facts;
@@ -94,6 +112,12 @@ const struct fl_kernel_version fl_version_6_12 = {
 		.stack_tries_high_order = fl_base_no,
 		.dontneed_frees_tables = fl_base_no,
 		.zero_page_write_tries_huge = fl_base_no,
+		.slowpath_compacts_in_loop = fl_base_no,
+		.reclaim_writes_dirty_file = reclaim_writes_dirty_file,
+		.progress_clears_failures = progress_clears_failures,
+		.kswapd_counts_failure = kswapd_counts_failure,
+		.reclaimable_counts_free = fl_base_yes,
+		.compaction_ready_adds_high = fl_base_yes,
 		.slab_has_sheaves = fl_base_no,
 	},
 	.facts = {
@@ -126,6 +150,12 @@ const struct fl_kernel_version fl_version_6_12 = {
 		[FL_DECISION_stack_tries_high_order] = { FL_FACT_SOURCE, "vm_area_alloc_pages" },
 		[FL_DECISION_dontneed_frees_tables] = { FL_FACT_SOURCE, "zap_pte_range" },
 		[FL_DECISION_zero_page_write_tries_huge] = { FL_FACT_SOURCE, "do_huge_pmd_wp_page" },
+		[FL_DECISION_slowpath_compacts_in_loop] = { FL_FACT_SOURCE, "__alloc_pages_slowpath" },
+		[FL_DECISION_reclaim_writes_dirty_file] = { FL_FACT_SOURCE, "shrink_folio_list" },
+		[FL_DECISION_progress_clears_failures] = { FL_FACT_SOURCE, "shrink_node" },
+		[FL_DECISION_kswapd_counts_failure] = { FL_FACT_SOURCE, "balance_pgdat" },
+		[FL_DECISION_reclaimable_counts_free] = { FL_FACT_SOURCE, "zone_reclaimable_pages" },
+		[FL_DECISION_compaction_ready_adds_high] = { FL_FACT_SOURCE, "compaction_ready" },
 		[FL_DECISION_slab_has_sheaves] = { FL_FACT_SOURCE, "slab_alloc_node" },
 	},
 };

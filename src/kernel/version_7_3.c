@@ -61,6 +61,24 @@ static bool thp_raises_min_free(const struct fl_thp_orders *orders)
 	return orders->global_always || orders->global_madvise || orders->always || orders->madvise;
 }
 
+/* Flusher threads do it. */
+static bool reclaim_writes_dirty_file(const struct fl_dirty_file_facts *facts)
+{
+	(void)facts;
+	return false;
+}
+
+static bool progress_clears_failures(const struct fl_progress_facts *facts)
+{
+	return facts->balanced;
+}
+
+/* A boosted run leaves most pages alone on purpose. */
+static bool kswapd_counts_failure(const struct fl_failure_facts *facts)
+{
+	return !facts->boosted;
+}
+
 static unsigned int pgd_order(const struct fl_no_facts *facts)
 {
 	(void)facts;
@@ -103,6 +121,12 @@ const struct fl_kernel_version fl_version_7_3 = {
 		.stack_tries_high_order = fl_base_yes,
 		.dontneed_frees_tables = fl_base_yes,
 		.zero_page_write_tries_huge = fl_base_yes,
+		.slowpath_compacts_in_loop = fl_base_yes,
+		.reclaim_writes_dirty_file = reclaim_writes_dirty_file,
+		.progress_clears_failures = progress_clears_failures,
+		.kswapd_counts_failure = kswapd_counts_failure,
+		.reclaimable_counts_free = fl_base_no,
+		.compaction_ready_adds_high = fl_base_no,
 		.slab_has_sheaves = fl_base_yes,
 	},
 	.facts = {
@@ -135,6 +159,12 @@ const struct fl_kernel_version fl_version_7_3 = {
 		[FL_DECISION_stack_tries_high_order] = { FL_FACT_SOURCE, "vm_area_alloc_pages" },
 		[FL_DECISION_dontneed_frees_tables] = { FL_FACT_SOURCE, "zap_pte_range" },
 		[FL_DECISION_zero_page_write_tries_huge] = { FL_FACT_SOURCE, "do_huge_zero_wp_pmd" },
+		[FL_DECISION_slowpath_compacts_in_loop] = { FL_FACT_SOURCE, "__alloc_pages_slowpath" },
+		[FL_DECISION_reclaim_writes_dirty_file] = { FL_FACT_SOURCE, "shrink_folio_list" },
+		[FL_DECISION_progress_clears_failures] = { FL_FACT_SOURCE, "shrink_node" },
+		[FL_DECISION_kswapd_counts_failure] = { FL_FACT_SOURCE, "balance_pgdat" },
+		[FL_DECISION_reclaimable_counts_free] = { FL_FACT_SOURCE, "zone_reclaimable_pages" },
+		[FL_DECISION_compaction_ready_adds_high] = { FL_FACT_SOURCE, "compaction_ready" },
 		[FL_DECISION_slab_has_sheaves] = { FL_FACT_SOURCE, "alloc_from_pcs" },
 	},
 };

@@ -123,6 +123,24 @@ struct fl_min_free_facts {
 	uint64_t current_kbytes;
 };
 
+/* Reclaim meets a dirty page of a file: does it start the write itself? */
+struct fl_dirty_file_facts {
+	bool is_kswapd;
+	bool reclaim_flag; /* met before: PG_reclaim is set */
+	bool node_dirty;   /* PGDAT_DIRTY: a scan met nothing but dirty pages that nobody writes */
+};
+
+/* The node made progress: is it no longer hopeless? */
+struct fl_progress_facts {
+	unsigned int failures; /* kswapd_failures */
+	bool balanced;         /* for order and zones of this scan */
+};
+
+/* A run of kswapd reclaimed nothing: is that a failure? */
+struct fl_failure_facts {
+	bool boosted; /* the run began with a watermark boost */
+};
+
 /* Facts for decisions that depend on the version alone. */
 struct fl_no_facts {
 	char unused;
@@ -187,6 +205,18 @@ struct fl_no_facts {
 	  "does MADV_DONTNEED of a whole table's range free the table") \
 	X(zero_page_write_tries_huge, bool, struct fl_no_facts, \
 	  "does a write to the huge zero page ask for a huge folio") \
+	X(slowpath_compacts_in_loop, bool, struct fl_no_facts, \
+	  "is the first compaction of the slow path a pass of its loop, so that NORETRY requests still reclaim once") \
+	X(reclaim_writes_dirty_file, bool, struct fl_dirty_file_facts, \
+	  "does reclaim write a dirty file page that it meets") \
+	X(progress_clears_failures, bool, struct fl_progress_facts, \
+	  "does progress end the hopelessness of a node") \
+	X(kswapd_counts_failure, bool, struct fl_failure_facts, \
+	  "is a run of kswapd that reclaimed nothing a failure") \
+	X(reclaimable_counts_free, bool, struct fl_no_facts, \
+	  "do free pages stand for reclaimable ones in a zone without LRU pages") \
+	X(compaction_ready_adds_high, bool, struct fl_no_facts, \
+	  "does direct reclaim ask for the high mark and the gap besides suitability before it leaves off for compaction") \
 	X(slab_has_sheaves, bool, struct fl_no_facts, \
 	  "are slab objects cached in per-CPU sheaves instead of CPU partial slabs")
 

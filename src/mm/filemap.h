@@ -42,15 +42,15 @@ uint32_t fl_file_write(struct fl_mem *mem, struct fl_caller *who, fl_mapping_id 
 void fl_file_fsync(struct fl_mem *mem, struct fl_caller *who, fl_mapping_id id);
 
 /* filemap_fault(): the page at `index`, read with readahead around if absent; referenced as a mapped page is. FL_PFN_NONE: past the
- * end or no memory. May switch. `major` tells whether it was read (may be NULL). */
+ * end or no memory. May switch. `major` tells whether it was read (counted as pgmajfault here; may be NULL). */
 fl_pfn fl_filemap_fault(struct fl_mem *mem, struct fl_caller *who, fl_mapping_id id, uint32_t index, bool *major);
-/* The cached page at `index`, or FL_PFN_NONE; no reference, no read: for fault-around. */
+/* The cached page at `index` if it can be mapped at once (not locked, not migrating), or FL_PFN_NONE: for fault-around. */
 fl_pfn fl_filemap_lookup(const struct fl_mem *mem, fl_mapping_id id, uint32_t index);
 
 /* folio_mark_accessed() (allocator.md 7.7). */
 void fl_folio_mark_accessed(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio);
 
-/* Takes a clean, unmapped folio that is off the LRU out of its cache (__remove_mapping) and leaves `shadow` (0: none).
+/* Takes a clean, unmapped folio that is off the LRU out of its cache (__remove_mapping) and leaves `shadow` (FL_SHADOW_NONE: none).
  * The caller frees it. */
 void fl_filemap_remove(struct fl_mem *mem, fl_pfn folio, fl_shadow shadow);
 /* Migration: the entry (or entries) of `from` now name `to`; owner and index are copied by the caller. */

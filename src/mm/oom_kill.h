@@ -30,10 +30,11 @@ void fl_oom_set_ops(struct fl_mem *mem, const struct fl_oom_ops *ops); /* copied
 /* oom_badness(): points, or INT64_MIN for one that must not be chosen. total: RAM and swap in pages. */
 int64_t fl_oom_badness(const struct fl_oom_candidate *c, uint64_t total_pages);
 
-/* out_of_memory(): kills the worst process; true if somebody is dying now (also one killed before). */
-bool fl_out_of_memory(struct fl_mem *mem, struct fl_caller *who);
+/* out_of_memory(): kills the worst process; true if somebody is dying now (also one killed before), or if the request
+ * may not kill because it lacks __GFP_FS. Never switches. */
+bool fl_out_of_memory(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp);
 
-/* Kills so far that nobody answered (no killable process): the request then fails. */
+/* Times that there was nobody to kill (the kernel panics; here the request fails). */
 uint64_t fl_oom_without_victim(const struct fl_mem *mem);
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef FL_MM_SLOWPATH_H
 #define FL_MM_SLOWPATH_H
 
+#include "mm/compaction.h"
 #include "mm/page_alloc.h"
 
 #define FL_MAX_RECLAIM_RETRIES 16
@@ -21,6 +22,11 @@ uint32_t fl_reserve_flags(const struct fl_caller *who, fl_gfp gfp);
 /* should_reclaim_retry(): does reclaiming again make sense? Counts rounds without progress. */
 bool fl_should_reclaim_retry(struct fl_mem *mem, struct fl_caller *who, const struct fl_alloc_context *ac,
 			     uint32_t alloc_flags, bool did_some_progress, unsigned int *no_progress_loops);
+
+/* should_compact_retry(): does compacting again make sense? May raise the priority (a lower number). */
+bool fl_should_compact_retry(struct fl_mem *mem, const struct fl_caller *who, const struct fl_alloc_context *ac,
+			     uint32_t alloc_flags, enum fl_compact_result result,
+			     enum fl_compact_priority *priority, unsigned int *retries);
 
 /* may_oom: is a request of this kind allowed to kill (allocator.md 6.5)? Pure. */
 bool fl_may_oom_kill(const struct fl_alloc_context *ac);

@@ -5,7 +5,9 @@
  * One swap area on one device. A slot holds one page. Its count is the number of page table entries that name it; the swap
  * cache may hold a folio for it besides. The slot is free when the count is 0 and no folio is cached.
  * A folio in the swap cache has FL_SWAPCACHED; fl_folio_swap_slot() says which slot (its head's; a folio of order n covers
- * 2^n aligned slots). It is of kind ANON while mapped and SWAPCACHE (owner unused) while nobody maps it.
+ * 2^n aligned slots). It is of kind ANON while mapped and SWAPCACHE while nobody maps it; the cache holds a reference.
+ * Who takes away its last mapping otherwise than reclaim does (zap, exit) calls fl_folio_free_swap() afterwards, which frees it
+ * unless it is under I/O (then reclaim does, later).
  */
 #ifndef FL_MM_SWAPFILE_H
 #define FL_MM_SWAPFILE_H
@@ -54,12 +56,16 @@ void fl_swap_cache_split(struct fl_mem *mem, fl_pfn head, unsigned int old_order
 void fl_swap_writepage(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio);
 
 /*
- * do_swap_page() without the page table: the page that holds the slot's contents, read with readahead if need be
- * (pswpin, pgmajfault, swap_ra). It stays in the swap cache, FL_LOCKED is not set, kind SWAPCACHE if unmapped: the caller maps it
- * at once (its PTE may have changed: look again), then fl_swap_put()s the slot and calls fl_folio_free_swap() by
- * should_try_to_free_swap(). FL_PFN_NONE: no memory (OOM). May switch. `major` tells whether it was read (may be NULL).
+ * do_swap_page() without the page table: the page that holds the slot's contents, read with readahead if need be (pswpin,
+ * swap_ra). It is in the swap cache and not locked; kind SWAPCACHE if nobody maps it. The caller looks at its PTE again, maps
+ * it at once (kind ANON, one reference for the mappings, owner and index), then fl_swap_put()s the slot and, if
+ * fl_should_free_swap() says so, calls fl_folio_free_swap(). FL_PFN_NONE: no memory, or the slot is no longer in use (then
+ * the PTE has changed). May switch. `major` tells whether it was read (counted as pgmajfault here; may be NULL).
  */
 fl_pfn fl_swapin(struct fl_mem *mem, struct fl_caller *who, fl_swp slot, fl_gfp gfp, bool *major);
+
+/* __swapin_nr_pages(): pages of the readahead window, by hits in the last one. Pure. */
+unsigned int fl_swapin_window(unsigned int hits, bool is_neighbour, unsigned int last_window, unsigned int max);
 
 /* should_try_to_free_swap() after a fault on `folio`. */
 bool fl_should_free_swap(const struct fl_mem *mem, fl_pfn folio, bool write, bool mlocked);

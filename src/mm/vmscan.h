@@ -33,6 +33,9 @@ void fl_reclaim_check(struct fl_mem *mem);
 /* kswapd_run(): makes the kswapd task of the node in mem->sim and starts it. */
 struct fl_task *fl_kswapd_start(struct fl_mem *mem);
 
+/* balance_pgdat(): one run in the name of `who` (kswapd; tests): the order that is left to care for. May switch. */
+unsigned int fl_balance_pgdat(struct fl_mem *mem, struct fl_caller *who, unsigned int order, unsigned int highest);
+
 /* Is kswapd in TASK_RUNNING (asleep in I/O is not)? What proactive compaction asks. */
 bool fl_kswapd_is_running(const struct fl_mem *mem);
 /* Did kswapd fail FL_MAX_RECLAIM_FAILURES times in a row? */
@@ -93,7 +96,6 @@ struct fl_shrinker {
 	void *arg;
 	unsigned int seeks; /* DEFAULT_SEEKS 2 */
 	unsigned int batch; /* 0: 128 */
-	bool scales_with_pressure; /* dentries and inodes: vfs_cache_pressure */
 };
 #define FL_SHRINKERS_MAX 16
 /* The struct is copied. */

@@ -1,8 +1,8 @@
 /*
  * mm/workingset.h - refault distance: shadow entries of evicted folios. Mirrors mm/workingset.c (node level).
  *
- * A shadow is 31 bits: eviction age shifted by the bucket order, and the workingset flag in bit 0. Who keeps it: the page
- * cache slot of a file page, the swap slot of an anonymous one.
+ * A shadow is 30 bits: eviction age, and the workingset flag in bit 0. Who keeps it: the page cache entry of a file page, the
+ * swap slot of an anonymous one; both mark it in bits of their own, since a shadow may be 0.
  */
 #ifndef FL_MM_WORKINGSET_H
 #define FL_MM_WORKINGSET_H
@@ -10,6 +10,8 @@
 #include "mm/mem.h"
 
 typedef uint32_t fl_shadow;
+#define FL_SHADOW_BITS 30
+#define FL_SHADOW_NONE UINT32_MAX /* no shadow was kept */
 
 /* workingset_age_nonresident(): an activation or eviction of `pages`. */
 void fl_workingset_age(struct fl_mem *mem, unsigned int pages);

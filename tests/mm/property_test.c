@@ -127,8 +127,14 @@ static void check_world(struct world *w)
 
 /* ---- Operations ---- */
 
-static const fl_gfp gfps[] = { GFP_MOVABLE_NOW, GFP_UNMOVABLE_NOW, GFP_RECLAIMABLE_NOW, FL_GFP_NOWAIT, FL_GFP_KERNEL,
-			       FL_GFP_HIGHUSER_MOVABLE, FL_GFP_KERNEL | FL_GFP_MEMALLOC };
+/* None may reclaim or compact: pages would move from under the bitmap. */
+static const fl_gfp gfps[] = { GFP_MOVABLE_NOW,
+			       GFP_UNMOVABLE_NOW,
+			       GFP_RECLAIMABLE_NOW,
+			       FL_GFP_NOWAIT,
+			       FL_GFP_KERNEL & ~FL_GFP_DIRECT_RECLAIM,
+			       FL_GFP_HIGHUSER_MOVABLE & ~FL_GFP_DIRECT_RECLAIM,
+			       (FL_GFP_KERNEL & ~FL_GFP_DIRECT_RECLAIM) | FL_GFP_MEMALLOC };
 
 static void finish_capture(struct world *w)
 {

@@ -1,0 +1,64 @@
+/*
+ * mm/swap_internal.h - state of swap, shared by swapfile.c (slots and cache) and swap_io.c (reads and writes), and what
+ * reclaim needs of it.
+ */
+#ifndef FL_MM_SWAP_INTERNAL_H
+#define FL_MM_SWAP_INTERNAL_H
+
+#include "mm/swap.h"
+#include "mm/swapfile.h"
+#include "mm/workingset.h"
+
+#define FL_SWAP_CLUSTER_PAGES 512u /* SWAPFILE_CLUSTER with THP_SWAP on x86-64 */
+
+/* A slot's word: 0, a page as pfn + 1, or the shadow of the page that was evicted to it. */
+#define FL_SWP_ENTRY_SHADOW 0x80000000u
+#define FL_SWP_ENTRY_SWAP_MAX 0x40000000u /* slots fit into a page table entry */
+
+struct fl_swap_cluster {
+	uint32_t next, prev; /* list; itself when on none */
+	uint16_t used;
+	uint8_t order;
+	bool is_current; /* some CPU fills it */
+};
+
+struct fl_swap {
+	struct fl_device *device;
+	bool synchronous;
+	uint32_t pages, free;
+	uint8_t *count;  /* page table entries that name the slot */
+	uint32_t *entry; /* swap cache and shadows */
+	struct fl_swap_cluster *cluster; /* then list heads: free, nonfull by order */
+	uint32_t clusters;
+	uint32_t *current; /* [cpu * FL_MAX_ORDERS + order]: next slot to look at, or FL_SWP_NONE */
+	uint32_t *hash_key, *hash_slot, hash_mask, cached_folios, cached_pages;
+	/* readahead: swapin_readahead_hits, last window and offset */
+	uint32_t ra_hits, ra_last_pages;
+	fl_swp ra_last_slot;
+	struct fl_waitqueue read_wait, write_wait;
+};
+
+static inline bool fl_swap_entry_is_page(uint32_t entry)
+{
+	return entry && !(entry & FL_SWP_ENTRY_SHADOW);
+}
+
+static inline fl_pfn fl_swap_entry_page(uint32_t entry)
+{
+	return entry - 1;
+}
+
+fl_shadow fl_swap_shadow(const struct fl_mem *mem, fl_swp slot);
+/* Puts a folio into the cache at these slots; the caller has taken the cache's reference. */
+void fl_swap_cache_add(struct fl_mem *mem, fl_pfn folio, fl_swp slot);
+/* Reclaim: the folio leaves the cache with a shadow in its slots, and the cache's reference is dropped. */
+void fl_swap_cache_evict(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio);
+
+/* Requests that a block device queues before a submitter must sleep (nr_requests of blk-mq with a scheduler). */
+#define FL_DEVICE_QUEUE 256u
+/* Must a writer to swap wait now? */
+bool fl_swap_is_congested(const struct fl_mem *mem);
+/* Waits until a write has completed. May switch. */
+void fl_swap_wait_write(struct fl_mem *mem, struct fl_caller *who);
+
+#endif
