@@ -66,7 +66,7 @@ static const struct entry entries[] = {
 	  NOTHING },
 	{ { "thp.shrink_underused", "split huge pages that hold mostly zeroes under pressure", 0, 1, NULL },
 	  SETTING(thp_shrink_underused), NOTHING },
-	{ { "hugepages-<size>kB.enabled", "transparent_hugepage/hugepages-<size>kB/enabled", 0, 3, thp_size_words },
+	{ { "hugepages-<size>kB.enabled", "transparent_hugepage/hugepages-*/enabled", 0, 3, thp_size_words },
 	  PER_SIZE, THP },
 	{ { "khugepaged.defrag", "may khugepaged reclaim and compact", 0, 1, NULL }, SETTING(khugepaged_defrag), THP },
 	{ { "khugepaged.pages_to_scan", "budget of one wake-up", 1, 1u << 30, NULL },
