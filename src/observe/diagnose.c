@@ -618,8 +618,8 @@ static void conclude_cause(struct fl_diagnosis *d, const struct fl_zone_check *c
 	fl_zone_label(check->zone, label, sizeof(label));
 	if (check->cause == FL_VERDICT_CMA)
 		conclude(d, FL_VERDICT_CMA, "%s shows %llukB free, but %llukB of that is CMA, which an unmovable request cannot "
-			 "use: %lldkB are left for it.", label, kb(d, test->free), kb(d, test->cma_pages),
-			 ((long long)test->free - (long long)test->cma_pages) * (long long)(d->state->page_size / 1024));
+			 "use: %llukB are left for it.", label, kb(d, test->free), kb(d, test->cma_pages),
+			 kb(d, test->free > test->cma_pages ? test->free - test->cma_pages : 0));
 	else if (check->cause == FL_VERDICT_BOOST)
 		conclude(d, FL_VERDICT_BOOST, "%s would have served this request; only the watermark boost of %llukB (raised for a "
 			 "while after an unmovable request broke into a movable pageblock) stood in the way.", label,

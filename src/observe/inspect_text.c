@@ -170,7 +170,7 @@ static void add_advice(struct fl_text *to, const struct fl_diagnosis *d)
 	for (size_t i = 0; i < d->useless_count; i++)
 		add_wrapped(to, "    - ", d->useless[i]);
 	if (d->lab)
-		fl_text_add(to, "  To test this advice on a model of such a machine\n    %s\n", d->lab);
+		fl_text_add(to, "  To test this advice on a model of such a machine\n         $ %s\n", d->lab);
 }
 
 static void add_also(struct fl_text *to, const struct fl_diagnosis *d)
@@ -308,6 +308,15 @@ static void add_blocks_row(struct fl_text *to, const struct fl_mem_state *state,
 	fl_text_fini(&text);
 }
 
+/* The kernel stops counting a list at 100000 and prints ">100000". */
+static bool any_capped(const struct fl_mem_zone *zone, unsigned int type)
+{
+	for (unsigned int o = 0; o < FL_MEM_ORDERS_MAX; o++)
+		if (zone->type_capped[type][o])
+			return true;
+	return false;
+}
+
 /* Which types hold the free memory: "Normal: free memory by type: Movable 95 of 100 MiB" */
 static void add_types_row(struct fl_text *to, const struct fl_mem_state *state, const struct fl_mem_zone *zone)
 {
@@ -324,8 +333,9 @@ static void add_types_row(struct fl_text *to, const struct fl_mem_state *state, 
 
 		if (!pages)
 			continue;
-		fl_text_add(&text, "%s %s %s", first ? "" : ",", state->types[t].name,
-			    human_pages(state, pages, amount, sizeof(amount)));
+		fl_text_add(&text, "%s %s %s%s", first ? "" : ",", state->types[t].name,
+			    human_pages(state, pages, amount, sizeof(amount)),
+			    any_capped(zone, t) ? " or more" : "");
 		first = false;
 	}
 	if (!first)
@@ -403,18 +413,22 @@ static unsigned int huge_order_of(const struct fl_mem_state *state)
 static void add_state_head(struct fl_text *to, const struct fl_inspect *inspect, size_t i)
 {
 	const struct fl_mem_state *state = inspect->report->states[i];
+	struct fl_text text;
 	char page[24];
 
-	fl_text_add(to, "\nState of memory");
+	fl_text_init(&text);
+	fl_text_add(&text, "State of memory");
 	if (inspect->report->states_count > 1)
-		fl_text_add(to, " %zu of %zu", i + 1, inspect->report->states_count);
+		fl_text_add(&text, " %zu of %zu", i + 1, inspect->report->states_count);
 	if (!inspect->report->live)
-		fl_text_add(to, ", lines %u to %u", state->line_first, state->line_last);
-	fl_text_add(to, ", pages of %s%s", human(state->page_size, page, sizeof(page)),
+		fl_text_add(&text, ", lines %u to %u", state->line_first, state->line_last);
+	fl_text_add(&text, ", pages of %s%s", human(state->page_size, page, sizeof(page)),
 		    state->page_size_assumed ? " (assumed)" : "");
 	if (state->release[0])
-		fl_text_add(to, ", kernel %s", state->release);
+		fl_text_add(&text, ", kernel %s", state->release);
 	fl_text_add(to, "\n");
+	add_wrapped(to, "", text.data);
+	fl_text_fini(&text);
 }
 
 static void add_state(struct fl_text *to, const struct fl_inspect *inspect, size_t i)
@@ -495,16 +509,20 @@ static void add_warnings(struct fl_text *to, const struct fl_mem_report *report,
 
 static void add_head(struct fl_text *to, const struct fl_mem_report *report)
 {
-	fl_text_add(to, "%s: ", report->source);
-	if (report->requests_count + report->requests_dropped)
-		fl_text_add(to, "%llu failed request%s", (ull)(report->requests_count + report->requests_dropped),
-			    report->requests_count == 1 ? "" : "s");
+	unsigned long long requests = report->requests_count + report->requests_dropped;
+	struct fl_text text;
+
+	fl_text_init(&text);
+	fl_text_add(&text, "%s: ", report->source);
+	if (requests)
+		fl_text_add(&text, "%llu failed request%s", requests, requests == 1 ? "" : "s");
 	else
-		fl_text_add(to, report->live ? "state of memory" : "no request in this text");
+		fl_text_add(&text, report->live ? "state of memory" : "no request in this text");
 	if (!report->live)
-		fl_text_add(to, "; %zu state%s of memory; %llu of %llu lines told something", report->states_count,
+		fl_text_add(&text, "; %zu state%s of memory; %llu of %llu lines told something", report->states_count,
 			    report->states_count == 1 ? "" : "s", (ull)report->lines_used, (ull)report->lines);
-	fl_text_add(to, "\n");
+	add_wrapped(to, "", text.data);
+	fl_text_fini(&text);
 }
 
 void fl_inspect_text(const struct fl_inspect *inspect, bool all, struct fl_text *to)

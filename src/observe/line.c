@@ -130,6 +130,12 @@ static size_t escape_at(const char *from)
 	return from[length] ? length + 1 : length;
 }
 
+/* First bytes of what is replaced. */
+static const bool may_be_replaced[256] = {
+	[0xc3] = true, [0xc2] = true, [0xe2] = true, [0xef] = true,
+	['#'] = true,  ['\\'] = true, ['&'] = true,  ['<'] = true,
+};
+
 static void unmangle(char *line)
 {
 	char *to = line, *from = line;
@@ -139,7 +145,7 @@ static void unmangle(char *line)
 	while (*from) {
 		if (*from == 27) {
 			from += escape_at(from);
-		} else if (strchr("\xc3\xc2\xe2\xef#\\&<", *from) && (length = replacement_at(from, &with))) {
+		} else if (may_be_replaced[(unsigned char)*from] && (length = replacement_at(from, &with))) {
 			from += length;
 			while (*with)
 				*to++ = *with++;

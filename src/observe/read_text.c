@@ -161,6 +161,24 @@ static void note_bits(struct fl_text_reader *reader, const char *token)
 		reader->state->bits32 = true;
 }
 
+/* The buffer of the oldest token takes the newest. */
+static void push_token(struct fl_text_reader *reader, const char *token, int offset)
+{
+	char *oldest = (char *)reader->prev[HISTORY - 1];
+	size_t length = strlen(token);
+
+	if (length >= TOKEN_MAX)
+		length = TOKEN_MAX - 1;
+	memcpy(oldest, token, length);
+	oldest[length] = '\0';
+	for (int i = HISTORY - 1; i > 0; i--) {
+		reader->prev[i] = reader->prev[i - 1];
+		reader->prev_offset[i] = reader->prev_offset[i - 1];
+	}
+	reader->prev[0] = oldest;
+	reader->prev_offset[0] = offset;
+}
+
 static void take_token(struct fl_text_reader *reader, const char *token, int offset)
 {
 	bool used, of_request;
@@ -177,10 +195,7 @@ static void take_token(struct fl_text_reader *reader, const char *token, int off
 		used = fl_text_dump_token(reader, token);
 	if (used)
 		fl_text_use_line(reader, !of_request);
-	memmove(reader->prev[1], reader->prev[0], (HISTORY - 1) * TOKEN_MAX);
-	memmove(&reader->prev_offset[1], &reader->prev_offset[0], (HISTORY - 1) * sizeof(int));
-	snprintf(reader->prev[0], TOKEN_MAX, "%s", token);
-	reader->prev_offset[0] = offset;
+	push_token(reader, token, offset);
 }
 
 /* A token that the end of a line may have cut, with the first token of the next line. True: both are done. */
@@ -215,7 +230,8 @@ static void take_tokens(struct fl_text_reader *reader, const char *text)
 			return;
 		offset = (int)(p - text);
 		length = strcspn(p, " ");
-		snprintf(token, sizeof(token), "%.*s", (int)length, p);
+		memcpy(token, p, length < TOKEN_MAX ? length : TOKEN_MAX - 1);
+		token[length < TOKEN_MAX ? length : TOKEN_MAX - 1] = '\0';
 		p += length;
 		if (first && reader->held[0] && take_held(reader, token)) {
 			first = false;
@@ -295,6 +311,8 @@ struct fl_text_reader *fl_text_reader_new(struct fl_mem_report *report)
 	struct fl_text_reader *reader = fl_xcalloc(1, sizeof(*reader));
 
 	reader->report = report;
+	for (int i = 0; i < HISTORY; i++)
+		reader->prev[i] = reader->tokens[i];
 	fl_lines_init(&reader->lines, take_line, reader);
 	return reader;
 }

@@ -310,6 +310,8 @@ bool fl_mem_zone_is_populated(const struct fl_mem_zone *zone)
 
 	if (managed != FL_MEM_NONE && managed > 0)
 		return true;
+	if (managed == FL_MEM_NONE && zone->orders_count)
+		return true; /* lists are printed for populated zones only */
 	if (zone->free != FL_MEM_NONE && zone->free > 0)
 		return true;
 	for (unsigned int order = 0; order < zone->orders_count; order++)

@@ -43,7 +43,8 @@ struct fl_text_reader {
 	unsigned int line;
 	bool indented, line_used;
 	const char *line_text;
-	char prev[HISTORY][TOKEN_MAX]; /* prev[0] is the last token */
+	const char *prev[HISTORY];     /* prev[0] is the last token; point into tokens */
+	char tokens[HISTORY][TOKEN_MAX];
 	int prev_offset[HISTORY];      /* where it began in line_text, -1: on an earlier line */
 	char held[TOKEN_MAX];          /* last token of a line that looks cut in the middle */
 	enum text_context context;
