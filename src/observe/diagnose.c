@@ -628,7 +628,7 @@ static void conclude_cause(struct fl_diagnosis *d, const struct fl_zone_check *c
 		conclude(d, FL_VERDICT_HIGHATOMIC, "%llukB of what is free in %s is the reserve for atomic high-order requests; what "
 			 "is left is below the watermark.", kb(d, test->highatomic_pages), label);
 	else if (check->cause == FL_VERDICT_LOWMEM_RESERVE)
-		conclude(d, FL_VERDICT_LOWMEM_RESERVE, "%s has %llukB free, but %llukB of it are kept for requests that need this "
+		conclude(d, FL_VERDICT_LOWMEM_RESERVE, "%s has %llukB free, but %llukB are kept there for requests that need this "
 			 "zone (lowmem_reserve).", label, kb(d, test->free), kb(d, test->reserve));
 	else
 		conclude_low(d);

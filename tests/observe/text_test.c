@@ -521,6 +521,22 @@ static void test_21_orders_and_8_kib_pages(void **unused)
 	fl_text_fini(&text);
 }
 
+static void test_letters_are_roles_and_unknown_ones_are_kept(void **unused)
+{
+	static const char text[] = "Normal: 1*4kB (U) 1*8kB (M) 1*16kB (E) 1*32kB (H) 1*64kB (C) 1*128kB (I) 1*256kB (R) "
+				   "1*512kB (UZ) 0*1024kB = 1020kB\n";
+	static const uint32_t expected[] = { 1u << FL_MEM_UNMOVABLE,   1u << FL_MEM_MOVABLE, 1u << FL_MEM_RECLAIMABLE,
+					     1u << FL_MEM_HIGHATOMIC,  1u << FL_MEM_CMA,     1u << FL_MEM_ISOLATE,
+					     1u << FL_MEM_HIGHATOMIC,
+					     1u << FL_MEM_UNMOVABLE | 1u << FL_MEM_ROLE_UNKNOWN, 0 };
+	struct fl_mem_report report;
+
+	read_bytes(text, strlen(text), &report);
+	for (unsigned int o = 0; o < 9; o++)
+		assert_int_equal(report.states[0]->zones[0].letters[o], expected[o]);
+	fl_mem_report_fini(&report);
+}
+
 static void test_many_failures_are_counted_past_the_limit(void **unused)
 {
 	struct fl_mem_report report;
@@ -700,6 +716,7 @@ int main(void)
 		cmocka_unit_test(test_kill_line_alone_is_a_request),
 		cmocka_unit_test(test_sum_that_does_not_agree_is_reported),
 		cmocka_unit_test(test_21_orders_and_8_kib_pages),
+		cmocka_unit_test(test_letters_are_roles_and_unknown_ones_are_kept),
 		cmocka_unit_test(test_many_failures_are_counted_past_the_limit),
 		cmocka_unit_test(test_very_long_line_is_read_in_pieces),
 		cmocka_unit_test(test_directory_like_a_sosreport),
