@@ -36,7 +36,7 @@ CALL = re.compile(r'(?<![\w.>])([a-z_]\w*)\s*\(')
 
 class File:
     def __init__(self, root, path):
-        self.path = path
+        self.root, self.path = root, path
         with open(os.path.join(root, path), encoding='utf-8', errors='replace') as f:
             self.lines = f.read().split('\n')
         if self.lines and self.lines[-1] == '':
@@ -211,6 +211,35 @@ def check_every_test_is_registered(tree, ratchet):
             yield f'{f.path}: not in the meson.build beside it'
 
 
+def check_documents_name_files_that_exist(tree, ratchet):
+    exists = lambda path: os.path.exists(os.path.join(tree[0].root, path))
+    for f in tree:
+        if not f.path.endswith('.md'):
+            continue
+        for number, line in enumerate(f.lines, 1):
+            for path in re.findall(r'`((?:src|tests|scenarios|docs|\.ci)/[\w./-]*[\w-])/?`', line):
+                if not exists(path) and not re.search('NAME|_X|ROOM', path) and '<' not in line:
+                    yield f'{f.path}:{number}: {path}'
+            for target in re.findall(r'\]\(([\w./-]+\.md)\)', line):
+                if not exists(os.path.join(os.path.dirname(f.path), target)):
+                    yield f'{f.path}:{number}: {target}'
+
+
+def check_source_quoted_in_documents_is_the_source(tree, ratchet):
+    files = {f.path: f for f in tree}
+    for f in tree:
+        if not f.path.endswith('.md'):
+            continue
+        for number, line in enumerate(f.lines, 1):
+            match = re.match(r'<!-- file: (\S+) -->$', line)
+            if not match:
+                continue
+            start = number + 1
+            quoted = f.lines[start:f.lines.index('```', start)]
+            if match.group(1) not in files or quoted != files[match.group(1)].lines:
+                yield f'{f.path}:{number}: not what {match.group(1)} holds'
+
+
 RULES = [value for name, value in sorted(globals().items()) if name.startswith('check_')]
 
 
@@ -243,6 +272,8 @@ CANARIES = {
     check_public_functions_begin_with_fl: ('src/mm/a.h', '/* */\nint zone_pages(int zone);\n'),
     check_source_files_open_with_what_they_are_for: ('src/mm/a.c', 'int fl_x;\n'),
     check_headers_are_named_with_their_room: ('src/mm/a.c', '/* */\n#include "a.h"\n'),
+    check_documents_name_files_that_exist: ('docs/a.md', 'see `src/mm/lost.c`\n'),
+    check_source_quoted_in_documents_is_the_source: ('docs/a.md', '<!-- file: src/base/sound.c -->\n```c\nint x;\n```\n'),
     check_every_test_is_registered: ('tests/mm/lost_test.c', '/* */\n'),
 }
 
