@@ -35,7 +35,7 @@ test: build
 	@tests/run --jobs $(JOBS) $(TESTFLAGS) $(BUILD)
 
 bench: build
-	@meson test -C $(BUILD) --no-rebuild --benchmark --verbose --num-processes 1
+	@$(BUILD)/fraglab bench
 
 install: build
 	@if [ -n "$(PREFIX)" ]; then meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX)) && ninja -C $(BUILD) -j $(JOBS) --quiet; fi
