@@ -1,5 +1,5 @@
 /*
- * machine/bench.h - measurements of the model's own speed, for `fraglab bench`. They use the wall clock of this host.
+ * machine/bench.h - measurements of the model's own speed, for `fraglab bench`. They take CPU time of this process.
  */
 #ifndef FL_MACHINE_BENCH_H
 #define FL_MACHINE_BENCH_H

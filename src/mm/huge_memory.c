@@ -170,18 +170,17 @@ void fl_large_folio_release(struct fl_mem *mem, fl_pfn pfn)
 	}
 }
 
+/* migrate_folio_move(): a partially mapped folio is queued, and counted, anew. */
 void fl_large_folio_move(struct fl_mem *mem, fl_pfn from, fl_pfn to)
 {
-	uint32_t partial = mem->frames.state[from] & FL_PARTIALLY_MAPPED;
-	bool was_queued = mem->frames.state[from] & FL_DEFERRED;
+	bool partial = mem->frames.state[from] & FL_PARTIALLY_MAPPED, queued = mem->frames.state[from] & FL_DEFERRED;
+	uint16_t counted = *counted_of(mem, from);
 
-	*counted_of(mem, to) = *counted_of(mem, from);
-	*counted_of(mem, from) = 0;
-	mem->frames.state[from] &= ~FL_PARTIALLY_MAPPED;
-	mem->frames.state[to] = (mem->frames.state[to] & ~(FL_PARTIALLY_MAPPED | FL_DEFERRED)) | partial;
-	fl_deferred_unqueue(mem, from);
-	if (was_queued)
-		fl_deferred_queue(mem, to);
+	fl_large_folio_release(mem, from);
+	*counted_of(mem, to) = counted;
+	mem->mthp[fl_folio_order(mem, to)][FL_MTHP_nr_anon] += counted;
+	if (queued)
+		fl_deferred_split_folio(mem, to, partial);
 }
 
 /* ---- The huge zero page ---- */

@@ -75,7 +75,7 @@ uint32_t fl_huge_zero_shrink(struct fl_mem *mem, struct fl_caller *who);
 /* A large folio goes: off the queue, gauges nr_anon and nr_anon_partially_mapped. Called by the last fl_folio_put. */
 void fl_large_folio_release(struct fl_mem *mem, fl_pfn pfn);
 
-/* Migration: `to` takes the place of `from` on the queue and in the gauges. */
+/* Migration: `to` takes the place of `from` on the queue and in the gauges. fl_rmap_move() calls it. */
 void fl_large_folio_move(struct fl_mem *mem, fl_pfn from, fl_pfn to);
 
 struct fl_thp_state {

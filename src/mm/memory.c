@@ -49,10 +49,20 @@ void fl_wake_migration(struct fl_mem *mem)
 
 /* ---- Anonymous memory ---- */
 
-static void set_anon_ptes(const struct fault *f, fl_pfn pfn, fl_vpn first, unsigned int order)
+/* The entries of a new folio, if they are all still none. */
+static bool set_anon_ptes(const struct fault *f, fl_pfn pfn, fl_vpn first, unsigned int order)
 {
+	fl_vpn end = first + (1u << order);
+
+	if (FL_UNLIKELY(is_stale(f)))
+		return false;
+	if (FL_LIKELY(!order))
+		return fl_pte_replace(f->mem, f->mm, first, 0, fl_pte_of_pfn(pfn));
+	if (fl_pmd_look(f->mem, f->mm, first, NULL) != FL_PMD_TABLE || fl_pte_next(f->mem, f->mm, first, end) != end)
+		return false;
 	for (uint32_t i = 0; i < 1u << order; i++)
 		fl_pte_set(f->mem, f->mm, first + i, fl_pte_of_pfn(pfn + i));
+	return true;
 }
 
 /* do_anonymous_page(); there is a PTE table and the entry was none. */
@@ -60,7 +70,7 @@ static enum step anonymous_page(struct fault *f)
 {
 	struct fl_mem *mem = f->mem;
 	unsigned int order;
-	fl_vpn first, end;
+	fl_vpn first;
 	fl_pfn pfn;
 
 	if (!f->write) {
@@ -73,15 +83,12 @@ static enum step anonymous_page(struct fault *f)
 	if (FL_UNLIKELY(pfn == FL_PFN_NONE))
 		return STEP_OOM;
 	first = f->vpn & ~((1u << order) - 1);
-	end = first + (1u << order);
-	if (FL_UNLIKELY(is_stale(f) || fl_pmd_look(mem, f->mm, first, NULL) != FL_PMD_TABLE ||
-			(order ? fl_pte_next(mem, f->mm, first, end) != end : fl_pte_look(mem, f->mm, first) != 0))) {
+	if (FL_UNLIKELY(!set_anon_ptes(f, pfn, first, order))) {
 		fl_page_free(mem, f->who, pfn, order);
 		return STEP_RETRY;
 	}
 	if (FL_UNLIKELY(order))
 		mem->mthp[order][FL_MTHP_anon_fault_alloc]++;
-	set_anon_ptes(f, pfn, first, order);
 	fl_folio_map_new_anon(mem, f->who, f->mm, pfn, first, f->vma.flags);
 	return STEP_DONE;
 }
@@ -98,11 +105,10 @@ static enum step write_zero_page(struct fault *f)
 	if (pfn == FL_PFN_NONE)
 		return STEP_OOM;
 	fl_charge(f->who->task, mem->cost->zero_4k);
-	if (is_stale(f) || fl_pte_look(mem, f->mm, f->vpn) != FL_PTE_ZERO) {
+	if (is_stale(f) || !fl_pte_replace(mem, f->mm, f->vpn, FL_PTE_ZERO, fl_pte_of_pfn(pfn))) {
 		fl_page_free(mem, f->who, pfn, 0);
 		return STEP_RETRY;
 	}
-	fl_pte_set(mem, f->mm, f->vpn, fl_pte_of_pfn(pfn));
 	fl_folio_map_new_anon(mem, f->who, f->mm, pfn, f->vpn, f->vma.flags);
 	return STEP_DONE;
 }
@@ -226,16 +232,9 @@ static enum step present_page(struct fault *f, fl_pfn head)
 	return STEP_DONE;
 }
 
-/* handle_pte_fault() */
-static enum step pte_fault(struct fault *f)
+/* handle_pte_fault(); there is a PTE table. */
+static enum step pte_fault(struct fault *f, fl_pte pte)
 {
-	fl_pte pte;
-
-	if (FL_UNLIKELY(!fl_pte_alloc(f->mem, f->who, f->mm, f->vpn)))
-		return STEP_OOM;
-	if (is_stale(f) || fl_pmd_look(f->mem, f->mm, f->vpn, NULL) != FL_PMD_TABLE)
-		return STEP_RETRY;
-	pte = fl_pte_look(f->mem, f->mm, f->vpn);
 	if (!pte)
 		return f->vma.type == FL_VMA_ANON ? anonymous_page(f) : file_fault(f);
 	if (fl_pte_is_swap(pte))
@@ -243,6 +242,17 @@ static enum step pte_fault(struct fault *f)
 	if (pte == FL_PTE_ZERO)
 		return f->write ? write_zero_page(f) : STEP_DONE;
 	return present_page(f, fl_frame_head(&f->mem->frames, fl_pte_pfn(pte)));
+}
+
+/* Makes the PTE table first, which may sleep. */
+static enum step pte_level(struct fault *f)
+{
+	struct fl_walk walk;
+
+	if (!fl_pte_alloc(f->mem, f->who, f->mm, f->vpn))
+		return STEP_OOM;
+	walk = fl_walk(f->mem, f->mm, f->vpn);
+	return is_stale(f) || walk.kind != FL_PMD_TABLE ? STEP_RETRY : pte_fault(f, walk.value);
 }
 
 static enum step huge_step(struct fault *f, enum fl_huge huge)
@@ -255,31 +265,18 @@ static enum step huge_step(struct fault *f, enum fl_huge huge)
 	case FL_HUGE_RETRY:
 		return STEP_RETRY;
 	default:
-		return is_stale(f) ? STEP_RETRY : pte_fault(f);
+		return is_stale(f) ? STEP_RETRY : pte_level(f);
 	}
 }
 
-/* __handle_mm_fault() */
-static enum step fault_once(struct fault *f)
+/* Nothing is mapped in the range of this PMD entry. */
+static enum step empty_pmd(struct fault *f)
 {
 	struct fl_mem *mem = f->mem;
-	fl_pfn pfn;
 
-	switch (fl_pmd_look(mem, f->mm, f->vpn, &pfn)) {
-	case FL_PMD_HUGE:
-		return present_page(f, pfn);
-	case FL_PMD_HUGE_ZERO:
-		if (!f->write)
-			return STEP_DONE;
-		return huge_step(f, fl_huge_zero_write(mem, f->who, f->mm, &f->vma, f->vpn));
-	case FL_PMD_TABLE:
-		return pte_fault(f);
-	default:
-		break;
-	}
 	if (f->vma.type != FL_VMA_ANON ||
 	    !(fl_thp_orders(mem, f->vma.flags, f->mm->thp_disabled) & 1u << mem->pmd_order))
-		return pte_fault(f);
+		return pte_level(f);
 	if (!fl_pmd_alloc(mem, f->who, f->mm, f->vpn))
 		return STEP_OOM;
 	if (is_stale(f))
@@ -287,13 +284,32 @@ static enum step fault_once(struct fault *f)
 	return huge_step(f, fl_huge_pmd_fault(mem, f->who, f->mm, &f->vma, f->vpn, f->write));
 }
 
-enum fl_fault fl_handle_fault(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn vpn, bool write)
+/* __handle_mm_fault() */
+static enum step fault_once(struct fault *f, struct fl_walk walk)
+{
+	switch (walk.kind) {
+	case FL_PMD_TABLE:
+		return pte_fault(f, walk.value);
+	case FL_PMD_HUGE:
+		return present_page(f, walk.value);
+	case FL_PMD_HUGE_ZERO:
+		if (!f->write)
+			return STEP_DONE;
+		return huge_step(f, fl_huge_zero_write(f->mem, f->who, f->mm, &f->vma, f->vpn));
+	default:
+		return empty_pmd(f);
+	}
+}
+
+/* `walk` is what the page tables say at this instant. */
+static enum fl_fault handle_fault(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn vpn, bool write,
+				  struct fl_walk walk)
 {
 	struct fault f = { .mem = mem, .who = who, .mm = mm, .vpn = vpn, .write = write };
 	enum step step;
 
 	fl_charge(who->task, mem->cost->fault_base);
-	do {
+	for (;; walk = fl_walk(mem, mm, vpn)) {
 		const struct fl_vma *vma = fl_vma_find(mem, mm, vpn);
 
 		if (FL_UNLIKELY(mm->dying))
@@ -302,8 +318,10 @@ enum fl_fault fl_handle_fault(struct fl_mem *mem, struct fl_caller *who, struct 
 			return FL_FAULT_SEGV;
 		f.vma = *vma;
 		f.generation = mm->generation;
-		step = fault_once(&f);
-	} while (FL_UNLIKELY(step == STEP_RETRY));
+		step = fault_once(&f, walk);
+		if (FL_LIKELY(step != STEP_RETRY))
+			break;
+	}
 	fl_count(mem, FL_VM_pgfault, 1); /* mm_account_fault(): failed ones too */
 	if (FL_LIKELY(step == STEP_DONE))
 		return FL_FAULT_DONE;
@@ -313,36 +331,37 @@ enum fl_fault fl_handle_fault(struct fl_mem *mem, struct fl_caller *who, struct 
 	return f.vma.flags & FL_VM_DROPPABLE ? FL_FAULT_DONE : FL_FAULT_OOM;
 }
 
-/* The folio that a present entry maps, if this access needs no fault. */
-static inline fl_pfn access_head(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn)
+enum fl_fault fl_handle_fault(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn vpn, bool write)
 {
-	fl_pfn pfn;
-	fl_pte pte;
+	return handle_fault(mem, who, mm, vpn, write, fl_walk(mem, mm, vpn));
+}
 
-	switch (fl_pmd_look(mem, mm, vpn, &pfn)) {
-	case FL_PMD_HUGE:
-		return pfn;
-	case FL_PMD_TABLE:
-		pte = fl_pte_look(mem, mm, vpn);
-		return fl_pte_is_present(pte) ? fl_frame_head(&mem->frames, fl_pte_pfn(pte)) : FL_PFN_NONE;
-	default:
-		return FL_PFN_NONE;
-	}
+/* Does this access need no fault? *ret_head: the folio, or FL_PFN_NONE for the zero page. */
+static inline bool access_is_plain(const struct fl_mem *mem, struct fl_walk walk, bool write, fl_pfn *ret_head)
+{
+	*ret_head = FL_PFN_NONE;
+	if (walk.kind == FL_PMD_TABLE && fl_pte_is_present(walk.value))
+		*ret_head = fl_frame_head(&mem->frames, fl_pte_pfn(walk.value));
+	else if (walk.kind == FL_PMD_HUGE)
+		*ret_head = walk.value;
+	else
+		return !write && (walk.kind == FL_PMD_HUGE_ZERO ||
+				  (walk.kind == FL_PMD_TABLE && walk.value == FL_PTE_ZERO));
+	return !(mem->frames.state[*ret_head] & FL_MIGRATING);
 }
 
 enum fl_fault fl_access(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn vpn, bool write,
 			bool *faulted)
 {
-	fl_pfn head = access_head(mem, mm, vpn);
-	bool plain = head != FL_PFN_NONE && !(mem->frames.state[head] & FL_MIGRATING);
+	struct fl_walk walk = fl_walk(mem, mm, vpn);
+	fl_pfn head;
+	bool plain = access_is_plain(mem, walk, write, &head);
 
 	fl_charge_user(who->task, mem->cost->access);
-	if (!plain && !write) /* zero pages need no fault to be read */
-		plain = fl_pte_look(mem, mm, vpn) == FL_PTE_ZERO;
 	if (faulted)
 		*faulted = !plain;
 	if (!plain)
-		return fl_handle_fault(mem, who, mm, vpn, write);
+		return handle_fault(mem, who, mm, vpn, write, walk);
 	if (head != FL_PFN_NONE)
 		set_accessed(mem, head, write);
 	return FL_FAULT_DONE;

@@ -98,13 +98,13 @@ static int short_find(const struct fl_pagetables *pt, const struct table *t, uin
 	return -1;
 }
 
-static fl_pte table_get(const struct fl_pagetables *pt, const struct table *t, uint32_t slot)
+static inline fl_pte table_get(const struct fl_pagetables *pt, const struct table *t, uint32_t slot)
 {
 	int i;
 
-	switch (t->form) {
-	case FORM_DENSE:
+	if (FL_LIKELY(t->form == FORM_DENSE))
 		return ((const fl_pte *)fl_pool_at(&pt->dense, t->data))[slot];
+	switch (t->form) {
 	case FORM_ONE:
 		return t->used && t->slot == slot ? t->data : 0;
 	case FORM_SHORT:
@@ -275,6 +275,18 @@ enum fl_pmd_kind fl_pmd_look(const struct fl_mem *mem, const struct fl_mm *mm, f
 	return FL_PMD_HUGE;
 }
 
+struct fl_walk fl_walk(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn)
+{
+	const struct fl_pagetables *pt = mem->pagetables;
+	const struct table *t = table_of(pt, mm, vpn);
+
+	if (FL_UNLIKELY(!t))
+		return (struct fl_walk){ FL_PMD_NONE, 0 };
+	if (FL_LIKELY(t->form < FORM_HUGE))
+		return (struct fl_walk){ FL_PMD_TABLE, table_get(pt, t, vpn & pt->slot_mask) };
+	return (struct fl_walk){ t->form == FORM_HUGE ? FL_PMD_HUGE : FL_PMD_HUGE_ZERO, t->data };
+}
+
 bool fl_pmd_is_empty(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn)
 {
 	const uint32_t *entry = entry_of(mem->pagetables, mm, vpn);
@@ -290,25 +302,40 @@ fl_pte fl_pte_look(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn)
 	return t ? table_get(pt, t, vpn & pt->slot_mask) : 0;
 }
 
+static inline void table_set(struct fl_pagetables *pt, struct table *t, uint32_t slot, fl_pte old, fl_pte pte)
+{
+	if (pte && !old)
+		table_add(pt, t, slot, pte);
+	else if (pte)
+		table_replace(pt, t, slot, pte);
+	else if (old)
+		table_remove(pt, t, slot);
+}
+
 void fl_pte_set(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn, fl_pte pte)
 {
 	struct fl_pagetables *pt = mem->pagetables;
 	struct table *t = table_of(pt, mm, vpn);
 	uint32_t slot = vpn & pt->slot_mask;
-	fl_pte old;
 
 	if (!t) {
 		FL_ASSERT(!pte);
 		return;
 	}
 	FL_ASSERT(t->form < FORM_HUGE);
-	old = table_get(pt, t, slot);
-	if (old && pte)
-		table_replace(pt, t, slot, pte);
-	else if (pte)
-		table_add(pt, t, slot, pte);
-	else if (old)
-		table_remove(pt, t, slot);
+	table_set(pt, t, slot, table_get(pt, t, slot), pte);
+}
+
+bool fl_pte_replace(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn, fl_pte old, fl_pte pte)
+{
+	struct fl_pagetables *pt = mem->pagetables;
+	struct table *t = table_of(pt, mm, vpn);
+	uint32_t slot = vpn & pt->slot_mask;
+
+	if (FL_UNLIKELY(!t || t->form >= FORM_HUGE || table_get(pt, t, slot) != old))
+		return false;
+	table_set(pt, t, slot, old, pte);
+	return true;
 }
 
 fl_vpn fl_pte_next(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn, fl_vpn end)

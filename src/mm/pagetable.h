@@ -65,6 +65,13 @@ struct fl_mm;
 /* The PMD entry that covers vpn. For FL_PMD_HUGE, *ret_pfn is the folio's head (ret_pfn may be NULL). */
 enum fl_pmd_kind fl_pmd_look(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn, fl_pfn *ret_pfn);
 
+/* Both in one walk: for FL_PMD_TABLE `value` is the PTE, for FL_PMD_HUGE the folio's head. */
+struct fl_walk {
+	enum fl_pmd_kind kind;
+	uint32_t value;
+};
+struct fl_walk fl_walk(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn);
+
 /* pmd_none(): there is room for a huge mapping. The PMD table itself must exist. */
 bool fl_pmd_is_empty(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn);
 
@@ -73,6 +80,9 @@ fl_pte fl_pte_look(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn)
 
 /* Sets the PTE at vpn; there must be a table (or pte is none and there is none). No accounting, no charge. */
 void fl_pte_set(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn, fl_pte pte);
+
+/* Sets the PTE at vpn if there is a table and the PTE is still `old`: what a fault does after it may have slept. */
+bool fl_pte_replace(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn, fl_pte old, fl_pte pte);
 
 /* The next vpn in [vpn, end) whose PTE is not none (huge mappings count as such), or end. */
 fl_vpn fl_pte_next(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn, fl_vpn end);

@@ -28,8 +28,9 @@ unsigned int fl_folio_referenced(struct fl_mem *mem, struct fl_caller *who, fl_p
  */
 bool fl_try_to_unmap(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn);
 
-/* Migration: every entry that maps `from` maps the same page of `to` afterwards (mapcount moves; same order). `to` must be allocated,
- * kind and flags are the caller's to set; owner and index are copied. */
+/* Migration: every entry that maps `from` maps the same page of `to` afterwards (mapcount moves; same order), and `to` takes
+ * its place in the gauges of large folios and on the deferred queue; so call it for folios that nobody maps, too. `to` must
+ * be allocated, its kind and flags are the caller's to set before; owner and index are copied. */
 void fl_rmap_move(struct fl_mem *mem, fl_pfn from, fl_pfn to);
 
 /* Adds or takes away the mapping of one page of a folio, with the rule of partially mapped folios; the PTE is the
