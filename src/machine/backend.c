@@ -10,6 +10,7 @@
 static const char *const verb_names[FL_VERBS] = {
 	[FL_VERB_PROCESS] = "process", [FL_VERB_THREAD] = "thread", [FL_VERB_WAIT] = "wait", [FL_VERB_KILL] = "kill",
 	[FL_VERB_EXIT] = "exit", [FL_VERB_COMPUTE] = "compute", [FL_VERB_SLEEP] = "sleep", [FL_VERB_YIELD] = "yield",
+	[FL_VERB_PAUSE] = "pause", [FL_VERB_MEASURE] = "measure", [FL_VERB_COUNTER] = "counter",
 	[FL_VERB_MAP] = "map", [FL_VERB_MAP_SPARSE] = "map_sparse", [FL_VERB_UNMAP] = "unmap",
 	[FL_VERB_TOUCH] = "touch", [FL_VERB_ACCESS] = "access", [FL_VERB_DISCARD] = "discard",
 	[FL_VERB_ADVISE] = "advise", [FL_VERB_MLOCK] = "mlock", [FL_VERB_MUNLOCK] = "munlock",
@@ -41,7 +42,7 @@ const char *fl_advice_name(enum fl_advice advice)
 }
 
 /* NULL-terminated. */
-static const struct fl_backend_ops *const backends[] = { NULL };
+static const struct fl_backend_ops *const backends[] = { &fl_backend_sim, NULL };
 
 const struct fl_backend_ops *fl_backend_find(const char *name, struct fl_error *reterr)
 {

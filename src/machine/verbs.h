@@ -27,7 +27,8 @@ enum fl_verb {
 	FL_VERB_EXIT,         /* ends this process, all its threads too */
 	FL_VERB_COMPUTE,      /* time_ns of user time on a CPU */
 	FL_VERB_SLEEP,        /* time_ns */
-	FL_VERB_YIELD,        /* lets others of this instant run: no time passes */
+	FL_VERB_YIELD,        /* gives up the CPU for a moment (one system call) */
+	FL_VERB_PAUSE,        /* for ever, until killed: keeps what it has and costs nothing; never answered */
 	/* memory */
 	FL_VERB_MAP,          /* `length` bytes, flags; result: a mapping */
 	FL_VERB_MAP_SPARSE,   /* `count` pages, `stride` apart, each touched: mostly page tables; result: a mapping */
@@ -57,6 +58,8 @@ enum fl_verb {
 	FL_VERB_DRAIN,        /* per-CPU lists and batches of all CPUs to the buddy lists */
 	/* measuring */
 	FL_VERB_SAMPLE,       /* all counters since the last sample, gauges and census, as phase `name` */
+	FL_VERB_MEASURE,      /* the measured part begins here: what "all" and "end" samples cover (default: the start) */
+	FL_VERB_COUNTER,      /* result: counter `name` of /proc/vmstat, or STAT_<kB>kB of the statistics by size */
 	FL_VERB_CLOCK,        /* result: nanoseconds of this task's clock */
 	FL_VERBS
 };

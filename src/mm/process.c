@@ -235,3 +235,9 @@ void fl_process_exit(struct fl_mem *mem, struct fl_caller *who, struct fl_proces
 	fl_host_free(process->thread);
 	fl_host_free(process);
 }
+
+void fl_process_forget(struct fl_process *process)
+{
+	fl_host_free(process->thread);
+	fl_host_free(process);
+}

@@ -35,6 +35,9 @@ void fl_thread_exit(struct fl_mem *mem, struct fl_caller *who, struct fl_process
 /* do_exit() of the last thread: address space, stacks, objects, and the struct itself. May switch. */
 void fl_process_exit(struct fl_mem *mem, struct fl_caller *who, struct fl_process *process);
 
+/* Frees the struct alone, when the machine that it lived on is thrown away. */
+void fl_process_forget(struct fl_process *process);
+
 /* Stacks kept by CPUs for the next thread (two each). */
 struct fl_stack_cache {
 	struct {

@@ -15,7 +15,7 @@ struct slab {
 	uint32_t next, prev;
 	uint16_t inuse, objects;
 	uint8_t cache, order, place;
-};
+} __attribute__((aligned(8))); /* bit maps of 64-bit words follow */
 
 struct slab_cpu { /* 6.12 */
 	uint32_t slab;    /* current one */

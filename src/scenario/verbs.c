@@ -252,6 +252,11 @@ static int verb_yield(lua_State *L)
 	return plain_verb(L, FL_VERB_YIELD);
 }
 
+static int verb_pause(lua_State *L)
+{
+	return plain_verb(L, FL_VERB_PAUSE);
+}
+
 /* ---- memory ---- */
 
 static int verb_map(lua_State *L)
@@ -464,6 +469,19 @@ static int verb_sample(lua_State *L)
 	return yield_op(L, op);
 }
 
+static int verb_measure(lua_State *L)
+{
+	return plain_verb(L, FL_VERB_MEASURE);
+}
+
+static int verb_counter(lua_State *L)
+{
+	struct fl_op *op = begin_op(L, FL_VERB_COUNTER);
+
+	check_name(L, 1, op->name, sizeof(op->name));
+	return yield_op(L, op);
+}
+
 static int verb_clock(lua_State *L)
 {
 	return plain_verb(L, FL_VERB_CLOCK);
@@ -540,6 +558,8 @@ static int sample_zipf(lua_State *L)
 static const luaL_Reg functions[] = {
 	{ "process", verb_process }, { "thread", verb_thread }, { "wait", verb_wait }, { "kill", verb_kill },
 	{ "exit", verb_exit }, { "compute", verb_compute }, { "sleep", verb_sleep }, { "yield", verb_yield },
+	{ "pause", verb_pause }, { "measure", verb_measure },
+	{ "counter", verb_counter },
 	{ "map", verb_map }, { "map_file", verb_map_file }, { "map_sparse", verb_map_sparse }, { "unmap", verb_unmap },
 	{ "touch", verb_touch }, { "access", verb_access }, { "discard", verb_discard }, { "advise", verb_advise },
 	{ "mlock", verb_mlock }, { "munlock", verb_munlock }, { "huge_pages", verb_huge_pages },

@@ -1,0 +1,341 @@
+/*
+ * machine/sim.c - the sim backend: makes a virtual machine with its daemons, runs the programs, ends the record.
+ */
+#include "machine/sim.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "machine/census.h"
+#include "mm/buddy.h"
+#include "mm/oom_kill.h"
+#include "mm/pcp.h"
+#include "mm/swap.h"
+#include "mm/sysctl.h"
+#include "sim/platform.h"
+
+#define TICK_NS FL_S_NS /* vm.stat_interval */
+
+/* Disks as a virtio guest on flash sees them. Design choice; no rule of the kernel depends on it. */
+static const struct fl_device_model disk_model = {
+	.name = "disk", .read_latency_ns = 100000, .write_latency_ns = 50000, .bytes_per_s = 1000000000, .parallel = 32,
+};
+static const struct fl_device_model swap_model = {
+	.name = "swap", .read_latency_ns = 100000, .write_latency_ns = 50000, .bytes_per_s = 500000000, .parallel = 32,
+};
+
+/* ---- helpers of the verbs ---- */
+
+int64_t fl_sim_refuse(struct fl_agent *agent, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(agent->refusal, sizeof(agent->refusal), fmt, ap);
+	va_end(ap);
+	agent->outcome.refusal = agent->refusal;
+	return 0;
+}
+
+int64_t fl_sim_thing_new(struct fl_backend *vm, const struct fl_thing *thing)
+{
+	if (!(vm->things_count & (vm->things_count - 1)))
+		vm->things = fl_xrealloc(vm->things,
+					 (vm->things_count ? 2 * vm->things_count : 1) * sizeof(*vm->things));
+	vm->things[vm->things_count++] = *thing;
+	return vm->things_count;
+}
+
+struct fl_thing *fl_sim_thing(struct fl_agent *agent, int64_t handle, enum fl_thing_kind kind)
+{
+	static const char *const words[] = { "a process or thread", "a mapping", "a set of files",
+					     "a set of pipes or sockets", "gone" };
+	struct fl_backend *vm = agent->vm;
+	struct fl_thing *thing;
+
+	if (handle < 1 || handle > vm->things_count) {
+		fl_sim_refuse(agent, "there is nothing with the handle %ld", (long)handle);
+		return NULL;
+	}
+	thing = &vm->things[handle - 1];
+	if (thing->kind != kind) {
+		fl_sim_refuse(agent, "%ld is %s, not %s", (long)handle, words[thing->kind], words[kind]);
+		return NULL;
+	}
+	if (kind == FL_THING_MAPPING && thing->mapping.process != agent->process) {
+		fl_sim_refuse(agent, "the mapping %ld belongs to another process", (long)handle);
+		return NULL;
+	}
+	return thing;
+}
+
+/* ---- verbs of the kernel's knobs and of measuring ---- */
+
+static void sample(struct fl_backend *vm, const char *phase)
+{
+	snprintf(vm->phase, sizeof(vm->phase), "%.23s", phase);
+	fl_sampler_sample(&vm->sampler, vm->mem, phase, vm->record);
+}
+
+static int64_t set_tunable(struct fl_agent *agent, const struct fl_op *op)
+{
+	struct fl_error error;
+
+	fl_task_settle(agent->task);
+	if (fl_tunable_write(agent->vm->mem, &agent->who, op->name, op->text, &error))
+		return fl_sim_refuse(agent, "%s", error.text);
+	return 0;
+}
+
+static int64_t drain(struct fl_agent *agent)
+{
+	fl_lru_add_drain_all(agent->vm->mem, &agent->who);
+	fl_pcp_drain_all(agent->vm->mem, &agent->who, NULL);
+	return 0;
+}
+
+static int64_t counter(struct fl_agent *agent, const char *name)
+{
+	int64_t value;
+
+	fl_charge(agent->task, agent->vm->mem->cost->syscall);
+	value = fl_sampler_counter(agent->vm->mem, name);
+	return value < 0 ? fl_sim_refuse(agent, "there is no counter \"%s\"", name) : value;
+}
+
+static int64_t knob_verb(struct fl_agent *agent, const struct fl_op *op)
+{
+	struct fl_backend *vm = agent->vm;
+
+	switch (op->verb) {
+	case FL_VERB_SET:
+		return set_tunable(agent, op);
+	case FL_VERB_DRAIN:
+		return drain(agent);
+	case FL_VERB_SAMPLE:
+		fl_task_settle(agent->task);
+		sample(vm, op->name);
+		return 0;
+	case FL_VERB_MEASURE:
+		fl_task_settle(agent->task);
+		fl_sampler_measure(&vm->sampler, vm->mem);
+		return 0;
+	case FL_VERB_COUNTER:
+		return counter(agent, op->name);
+	case FL_VERB_CLOCK:
+		return (int64_t)fl_task_now(agent->task);
+	default:
+		return fl_sim_refuse(agent, "the model does not have this yet");
+	}
+}
+
+void fl_sim_perform(struct fl_agent *agent)
+{
+	const struct fl_op *op = &agent->op;
+
+	agent->outcome = (struct fl_outcome){ 0 };
+	if (op->verb <= FL_VERB_PAUSE)
+		agent->outcome.value = fl_sim_process_verb(agent, op);
+	else if (op->verb <= FL_VERB_RESIDENT)
+		agent->outcome.value = fl_sim_memory_verb(agent, op);
+	else if (op->verb <= FL_VERB_CLOSE)
+		agent->outcome.value = fl_sim_file_verb(agent, op);
+	else
+		agent->outcome.value = knob_verb(agent, op);
+	fl_cond_resched(agent->task);
+}
+
+/* ---- kernel threads and timers ---- */
+
+/* vmstat_update() on one CPU: per-CPU lists give back what they no longer need. */
+static void worker_body(struct fl_task *task, void *arg)
+{
+	struct fl_backend *vm = arg;
+	struct fl_caller who = { .task = task, .flags = FL_PF_KTHREAD };
+
+	for (unsigned int z = 0; z < FL_ZONES; z++)
+		if (vm->mem->zone[z].managed)
+			fl_pcp_decay(vm->mem, &who, &vm->mem->zone[z], task->cpu);
+}
+
+static void tick(struct fl_timer *timer, void *arg)
+{
+	struct fl_backend *vm = arg;
+
+	for (unsigned int cpu = 0; cpu < vm->mem->cpus; cpu++)
+		if (!fl_task_has_work(vm->workers[cpu]))
+			fl_task_start(vm->workers[cpu], worker_body, vm);
+	if (vm->agents_off == vm->agents_alive && fl_agents_are_stuck(vm)) {
+		fl_agents_describe_stuck(vm, &vm->error);
+		fl_sim_stop(vm->sim);
+	}
+	fl_timer_set(vm->sim, timer, fl_sim_now(vm->sim) + TICK_NS, tick, vm);
+}
+
+/* The daemons of the node: a task of its own each. kswapd, kcompactd and khugepaged are started here. */
+static void start_daemons(struct fl_backend *vm)
+{
+	char name[32];
+
+	vm->workers = fl_xcalloc(vm->mem->cpus, sizeof(*vm->workers));
+	for (unsigned int cpu = 0; cpu < vm->mem->cpus; cpu++) {
+		snprintf(name, sizeof(name), "kworker/%u:0", cpu);
+		vm->workers[cpu] = fl_task_new(vm->sim, name, true);
+		vm->workers[cpu]->cpu = (uint16_t)cpu;
+		fl_task_bind(vm->workers[cpu], (int)cpu);
+	}
+	fl_timer_set(vm->sim, &vm->tick, TICK_NS, tick, vm);
+}
+
+/* ---- out of memory ---- */
+
+static bool oom_candidate(void *arg, unsigned int i, struct fl_oom_candidate *ret)
+{
+	struct fl_backend *vm = arg;
+	const struct fl_sim_process *p;
+	const struct fl_mm *mm;
+
+	if (i >= vm->processes_count)
+		return false;
+	p = vm->processes[i];
+	*ret = (struct fl_oom_candidate){ .id = p->id, .score_adj = -1000 };
+	if (!p->process)
+		return true;
+	mm = p->process->mm;
+	*ret = (struct fl_oom_candidate){ .id = p->id, .rss_pages = mm->anon_pages + mm->file_pages,
+					  .swap_entries = mm->swap_entries, .pgtable_pages = mm->table_pages,
+					  .is_dying = p->dying };
+	return true;
+}
+
+static void oom_kill(void *arg, uint32_t id)
+{
+	struct fl_backend *vm = arg;
+
+	vm->processes[id - 1]->no_memory = true;
+	fl_sim_process_kill(vm, vm->processes[id - 1]);
+}
+
+void fl_sim_no_memory(struct fl_agent *agent)
+{
+	agent->process->no_memory = true;
+	fl_sim_process_kill(agent->vm, agent->process);
+}
+
+/* ---- life of the backend ---- */
+
+static int write_settings(struct fl_backend *vm, const struct fl_backend_request *request, struct fl_error *reterr)
+{
+	int error = 0;
+
+	for (unsigned int i = 0; i < request->settings_count && !error; i++)
+		error = fl_tunable_write(vm->mem, NULL, request->settings[i].name, request->settings[i].value, reterr);
+	for (unsigned int i = 0; i < vm->kernel.tunables_count && !error; i++)
+		error = fl_tunable_write(vm->mem, NULL, vm->kernel.tunable[i][0], vm->kernel.tunable[i][1], reterr);
+	return error;
+}
+
+static void sim_close(struct fl_backend *vm)
+{
+	fl_agents_free(vm);
+	for (uint32_t i = 0; i < vm->things_count; i++)
+		if (vm->things[i].kind == FL_THING_FILES || vm->things[i].kind == FL_THING_CHANNELS)
+			fl_sim_set_free(&vm->things[i].set);
+	free(vm->things);
+	if (vm->disk)
+		fl_device_free(vm->disk);
+	if (vm->swap)
+		fl_device_free(vm->swap);
+	fl_tracer_fini(&vm->tracer);
+	fl_mem_free(vm->mem);
+	free(vm->workers);
+	if (vm->sim)
+		fl_sim_free(vm->sim);
+	free(vm);
+}
+
+static void make_machine(struct fl_backend *vm, const struct fl_backend_request *request)
+{
+	struct fl_mem_config config = { .geometry = &vm->machine.geometry, .decide = &vm->kernel.decide,
+					.cost = &fl_cost_default };
+
+	vm->sim = fl_sim_new(request->seed, vm->machine.geometry.cpus);
+	fl_sim_set_switch_cost(vm->sim, fl_cost_default.context_switch);
+	config.sim = vm->sim;
+	vm->mem = fl_mem_new(&config);
+	vm->disk = fl_device_new(vm->sim, &disk_model);
+	if (vm->machine.swap_bytes)
+		vm->swap = fl_device_new(vm->sim, &swap_model);
+	if (request->trace)
+		fl_tracer_init(&vm->tracer, vm->mem, request->trace);
+	(void)oom_candidate, (void)oom_kill;
+}
+
+static int sim_open(const struct fl_backend_request *request, struct fl_record *record, struct fl_backend **ret,
+		    struct fl_error *reterr)
+{
+	struct fl_backend *vm = fl_xcalloc(1, sizeof(*vm));
+	int error = fl_kernel_parse(request->kernel ? request->kernel : fl_kernel_default, &vm->kernel, reterr);
+
+	if (error) {
+		free(vm);
+		return error;
+	}
+	vm->machine = *request->machine;
+	vm->record = record;
+	make_machine(vm, request);
+	error = write_settings(vm, request, reterr);
+	if (error) {
+		sim_close(vm);
+		return error;
+	}
+	fl_stack_catch_overflow();
+	start_daemons(vm);
+	fl_sampler_measure(&vm->sampler, vm->mem);
+	*ret = vm;
+	return 0;
+}
+
+/* What the record says of the whole run. */
+static void end_record(struct fl_backend *vm)
+{
+	vm->record->virtual_ns = fl_sim_now(vm->sim);
+	vm->record->state_hash = fl_sim_hash(vm->sim, fl_mem_hash(vm->mem));
+	fl_machine_census(vm->mem, true, &vm->record->census);
+	vm->record->has_census = true;
+	if (vm->agents[0]->process->no_memory) {
+		vm->record->died = true;
+		snprintf(vm->record->died_where, sizeof(vm->record->died_where), "after %s: out of memory",
+			 vm->phase[0] ? vm->phase : "the start");
+	}
+}
+
+static int sim_run(struct fl_backend *vm, const struct fl_program *program, struct fl_error *reterr)
+{
+	fl_agent_new(vm, NULL, program, "main", false);
+	fl_sim_run(vm->sim, FL_NS_FOREVER);
+	if (vm->error.class) {
+		*reterr = vm->error;
+		return vm->error.code;
+	}
+	end_record(vm);
+	return 0;
+}
+
+static void sim_stop(struct fl_backend *vm)
+{
+	vm->stopped = true;
+	fl_sim_stop(vm->sim);
+}
+
+const struct fl_backend_ops fl_backend_sim = {
+	.name = "sim",
+	.summary = "the model: a virtual machine in virtual time",
+	.open = sim_open,
+	.run = sim_run,
+	.stop = sim_stop,
+	.close = sim_close,
+};
