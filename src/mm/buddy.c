@@ -343,7 +343,10 @@ fl_pfn fl_rmqueue(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zon
 
 /* ---- Freeing ---- */
 
-/* compaction_capture(): the compactor whose free this is takes the chunk if it is what it waits for. */
+/*
+ * compaction_capture(): the compactor whose free this is takes the chunk if it is what it waits for. Kernel threads
+ * never do (task_capc). Pageblocks of reserves keep their type whatever the verdict, since the reserve counts them.
+ */
 static bool capture(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, fl_pfn pfn, unsigned int order,
 		    unsigned int type)
 {
@@ -351,8 +354,8 @@ static bool capture(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *z
 	struct fl_capture_facts facts;
 	enum fl_capture_verdict verdict;
 
-	if (!capture || capture->pfn != FL_PFN_NONE || capture->zone != zone->index || capture->order != order ||
-	    type == FL_ISOLATE)
+	if (capture->pfn != FL_PFN_NONE || capture->zone != zone->index || capture->order != order ||
+	    type == FL_ISOLATE || (who->flags & FL_PF_KTHREAD))
 		return false;
 	facts = (struct fl_capture_facts){
 		.want = capture->type,
@@ -364,11 +367,13 @@ static bool capture(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *z
 	verdict = mem->decide.capture_block(&facts);
 	if (verdict == FL_CAPTURE_REFUSE)
 		return false;
+	if (order < mem->pageblock_order || !fl_migratetype_is_mergeable(type))
+		verdict = FL_CAPTURE_TAKE;
 	capture->pfn = pfn;
 	if (type != capture->type && mem->decide.capture_reports_extfrag(&(struct fl_no_facts){ 0 }))
 		FL_TRACE(mem, who, mm_page_alloc_extfrag, pfn, order, order, capture->type, type,
 			 verdict == FL_CAPTURE_RETYPE);
-	if (verdict == FL_CAPTURE_RETYPE && order >= mem->pageblock_order)
+	if (verdict == FL_CAPTURE_RETYPE)
 		retype_range(mem, pfn, order, capture->type);
 	return true;
 }
@@ -382,7 +387,8 @@ static bool merge_likely(const struct fl_mem *mem, const struct fl_zone *zone, f
 		return false;
 	parent = pfn & ~(1u << order);
 	uncle = parent ^ 1u << (order + 1);
-	return mem->frames.state[uncle] == fl_state(FL_KIND_BUDDY, order + 1) && zone_has(zone, uncle);
+	return (mem->frames.state[uncle] == fl_state(FL_KIND_BUDDY, order + 1) ||
+		mem->frames.state[uncle] == fl_state(FL_KIND_GUARD, order + 1)) && zone_has(zone, uncle);
 }
 
 /* Absorbs the free buddy of equal order; false when there is none or the types forbid it. */

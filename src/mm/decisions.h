@@ -38,7 +38,7 @@ struct fl_steal_facts {
 enum fl_capture_verdict { FL_CAPTURE_REFUSE, FL_CAPTURE_TAKE, FL_CAPTURE_RETYPE };
 struct fl_capture_facts {
 	unsigned int want;
-	unsigned int block_type; /* mergeable types only */
+	unsigned int block_type; /* never Isolate */
 	unsigned int order, pageblock_order;
 	bool straddles;
 };

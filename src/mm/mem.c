@@ -175,6 +175,9 @@ static void boot(struct fl_mem *mem, struct fl_caller *who)
 			if (from < to)
 				boot_zone_range(mem, who, zone, from, to);
 		}
+	/* __free_pages_core() frees what it hands out, and that counts. */
+	for (unsigned int z = 0; z < FL_ZONES; z++)
+		fl_count(mem, FL_VM_pgfree, mem->zone[z].managed);
 }
 
 /* CPU's share of data cache when the geometry does not say: what servers of the 2020s have. */
@@ -193,14 +196,15 @@ static void init_pcp(struct fl_mem *mem)
 		}
 }
 
-/* build_all_zonelists(): too little memory for a pageblock of each type turns grouping off. */
+/* build_all_zonelists(): too little memory for a pageblock of each type turns grouping off. It runs before memory is
+ * handed to the buddy lists, when all that is present counts as managed. */
 static void decide_grouping(struct fl_mem *mem)
 {
-	uint64_t managed = 0;
+	uint64_t present = 0;
 
 	for (unsigned int z = 0; z < FL_ZONES; z++)
-		managed += mem->zone[z].managed;
-	mem->set.grouping_disabled = managed < (uint64_t)fl_pageblock_pages(mem) * FL_MIGRATETYPES;
+		present += mem->zone[z].present;
+	mem->set.grouping_disabled = present < (uint64_t)fl_pageblock_pages(mem) * FL_MIGRATETYPES;
 }
 
 /* The zone list of a node: each ceiling starts at the highest populated zone at or below it, or at an empty one. */

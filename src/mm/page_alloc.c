@@ -61,6 +61,13 @@ void fl_page_split(struct fl_mem *mem, fl_pfn pfn, unsigned int order)
 
 /* ---- Taking from a zone ---- */
 
+/* zone_statistics() with one node: requests, not pages; miss, foreign and other stay 0. */
+static inline void count_numa_hits(struct fl_mem *mem, unsigned int requests)
+{
+	fl_count(mem, FL_VM_numa_hit, requests);
+	fl_count(mem, FL_VM_numa_local, requests);
+}
+
 /* rmqueue_buddy(): straight from the buddy lists. */
 static fl_pfn rmqueue_buddy(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone,
 			    const struct fl_alloc_context *ac, uint32_t alloc_flags)
@@ -95,8 +102,10 @@ static inline fl_pfn rmqueue(struct fl_mem *mem, struct fl_caller *who, struct f
 		pfn = fl_pcp_alloc(mem, who, zone, ac->order, ac->type, alloc_flags);
 	if (pfn == FL_PFN_NONE)
 		pfn = rmqueue_buddy(mem, who, zone, ac, alloc_flags);
-	if (FL_LIKELY(pfn != FL_PFN_NONE))
+	if (FL_LIKELY(pfn != FL_PFN_NONE)) {
 		fl_count(mem, FL_VM_pgalloc_dma + zone->index, UINT64_C(1) << ac->order);
+		count_numa_hits(mem, 1);
+	}
 	if (FL_UNLIKELY(zone->flags & FL_ZONE_BOOSTED_WATERMARK) && (alloc_flags & FL_ALLOC_KSWAPD)) {
 		zone->flags &= ~FL_ZONE_BOOSTED_WATERMARK;
 		fl_wakeup_kswapd(mem, who, zone, 0, 0, zone->index, FL_TRIGGER_BOOST);
@@ -201,6 +210,7 @@ static inline fl_pfn alloc_fast(struct fl_mem *mem, struct fl_caller *who, fl_gf
 	pcp->count -= 1 << order;
 	pfn = fl_pcp_ring_pop_front(list);
 	fl_count(mem, FL_VM_pgalloc_dma + zone->index, UINT64_C(1) << order);
+	count_numa_hits(mem, 1);
 	prep(mem, pfn, order, kind);
 	return pfn;
 }
@@ -242,29 +252,53 @@ fl_pfn fl_page_alloc(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp, unsi
 	return pfn;
 }
 
+/* The zone of a bulk: the first that stays above its low mark by all pages asked for. */
+static struct fl_zone *bulk_zone(struct fl_mem *mem, const struct fl_alloc_context *ac, unsigned int count)
+{
+	for (unsigned int z = ac->preferred + 1; z-- > 0;) {
+		struct fl_zone *zone = &mem->zone[z];
+		uint64_t mark = fl_wmark_pages(zone, FL_WMARK_LOW) + count;
+
+		if (zone->managed && fl_watermark_fast(mem, zone, 0, mark, ac->preferred, FL_WMARK_LOW, ac->gfp))
+			return zone;
+	}
+	return NULL;
+}
+
+/* Up to `count` pages from the per-CPU list of one zone. No flag but the mark: a bulk may mix types at once, wakes nobody,
+ * and does not count against a run of frees. */
+static unsigned int bulk_from_zone(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone,
+				   const struct fl_alloc_context *ac, unsigned int count, fl_pfn *ret)
+{
+	unsigned int got = 0;
+
+	for (; got < count; got++) {
+		ret[got] = fl_pcp_take(mem, who, zone, 0, ac->type, FL_WMARK_LOW);
+		if (ret[got] == FL_PFN_NONE)
+			break;
+		fl_page_prep(mem, ret[got], 0, ac->kind);
+		fl_charge(who->task, mem->cost->alloc_pcp);
+	}
+	fl_count(mem, FL_VM_pgalloc_dma + zone->index, got);
+	count_numa_hits(mem, got);
+	return got;
+}
+
 unsigned int fl_page_alloc_bulk(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp, unsigned int count,
 				enum fl_kind kind, fl_pfn *ret)
 {
 	struct fl_alloc_context ac = { .gfp = gfp, .order = 0, .kind = kind };
-	uint32_t alloc_flags = prepare(mem, &ac);
-	unsigned int got = 0;
+	struct fl_zone *zone = NULL;
+	unsigned int got;
 
-	for (unsigned int z = ac.preferred + 1; z-- > 0;) {
-		struct fl_zone *zone = &mem->zone[z];
-		uint64_t mark = fl_wmark_pages(zone, alloc_flags & FL_ALLOC_WMARK_MASK) + count;
-
-		if (!zone->managed || !fl_watermark_fast(mem, zone, 0, mark, ac.ceiling, alloc_flags, gfp))
-			continue;
-		for (; got < count; got++) {
-			ret[got] = fl_pcp_alloc(mem, who, zone, 0, ac.type, alloc_flags);
-			if (ret[got] == FL_PFN_NONE)
-				break;
-			fl_page_prep(mem, ret[got], 0, kind);
-			fl_charge(who->task, mem->cost->alloc_pcp);
-		}
-		fl_count(mem, FL_VM_pgalloc_dma + zone->index, got);
-		break; /* the first zone that passes is the only one */
+	if (!count)
+		return 0;
+	/* One page is an ordinary request, and so is all that is charged to a memory cgroup. */
+	if (count > 1 && !(gfp & FL_GFP_ACCOUNT)) {
+		prepare(mem, &ac);
+		zone = bulk_zone(mem, &ac, count);
 	}
+	got = zone ? bulk_from_zone(mem, who, zone, &ac, count, ret) : 0;
 	if (got)
 		return got;
 	ret[0] = fl_page_alloc(mem, who, gfp, 0, kind);

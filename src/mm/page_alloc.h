@@ -37,8 +37,8 @@ fl_pfn fl_page_alloc(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp, unsi
 
 /*
  * Bulk request of order-0 pages (alloc_pages_bulk): fills `ret` with up to `count` pages from the per-CPU list of the
- * preferred zone and returns how many; emits no mm_page_alloc. Falls back to one ordinary request when that gives
- * nothing. Used by vmalloc and kernel stacks.
+ * first zone that stays above its low mark and returns how many; emits no mm_page_alloc. Falls back to one ordinary
+ * request when that gives nothing, for a single page, and for FL_GFP_ACCOUNT. Used by vmalloc and kernel stacks.
  */
 unsigned int fl_page_alloc_bulk(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp, unsigned int count,
 				enum fl_kind kind, fl_pfn *ret);

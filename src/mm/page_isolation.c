@@ -40,12 +40,45 @@ static void move_isolate(struct fl_mem *mem, struct fl_caller *who, fl_pfn start
 		fl_pageblock_set_type(mem, start, type);
 }
 
+/* Does this head keep its pageblock from being isolated? Free and per-CPU pages have no reference and do not; pages off
+ * the LRU lists do, for whatever time, except what drivers can move. */
+static bool is_in_the_way(uint32_t state, bool zone_movable)
+{
+	unsigned int kind = fl_state_kind(state);
+
+	if (kind == FL_KIND_RESERVED || kind == FL_KIND_HOLE)
+		return true;
+	if (zone_movable || !fl_kind_is_allocated(kind) || kind == FL_KIND_DRIVER)
+		return false;
+	return !(state & FL_LRU);
+}
+
+/* has_unmovable_pages(); frames without memory are PG_reserved in the kernel. */
+static bool has_unmovable_pages(struct fl_mem *mem, fl_pfn start)
+{
+	bool zone_movable = fl_zone_of(mem, start)->index == FL_ZONE_MOVABLE;
+	fl_pfn pfn = start, end = start + fl_pageblock_pages(mem);
+
+	while (pfn < end) {
+		fl_pfn head = fl_frame_head(&mem->frames, pfn);
+		uint32_t state;
+
+		if (head == FL_PFN_NONE)
+			return true;
+		state = mem->frames.state[head];
+		if (is_in_the_way(state, zone_movable))
+			return true;
+		pfn = head + (1u << fl_state_order(state));
+	}
+	return false;
+}
+
 bool fl_isolate_pageblock(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn)
 {
 	fl_pfn start = pfn & ~(fl_pageblock_pages(mem) - 1);
 	struct fl_pageblock *b = fl_pageblock_of(mem, start);
 
-	if ((b->flags & (FL_PAGEBLOCK_ISOLATED | FL_PAGEBLOCK_STRADDLES)) || b->unmovable)
+	if ((b->flags & (FL_PAGEBLOCK_ISOLATED | FL_PAGEBLOCK_STRADDLES)) || has_unmovable_pages(mem, start))
 		return false;
 	move_isolate(mem, who, start, true, FL_ISOLATE);
 	return true;

@@ -151,13 +151,12 @@ static void refill(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zo
 	fl_charge(who->task, mem->cost->alloc_buddy + (uint32_t)got * (mem->cost->alloc_buddy / 4));
 }
 
-fl_pfn fl_pcp_alloc(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, unsigned int order,
-		    unsigned int type, uint32_t alloc_flags)
+fl_pfn fl_pcp_take(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, unsigned int order,
+		   unsigned int type, uint32_t alloc_flags)
 {
 	struct fl_pcp *pcp = &zone->pcp[fl_caller_cpu(who)];
 	struct fl_pcp_list *list = &pcp->list[fl_pcp_list_index(order, type)];
 
-	pcp->free_count >>= 1;
 	if (FL_UNLIKELY(!list->count)) {
 		if ((alloc_flags & FL_ALLOC_HIGHATOMIC) &&
 		    !mem->decide.highatomic_refills_pcp(&(struct fl_no_facts){ 0 }))
@@ -168,6 +167,13 @@ fl_pfn fl_pcp_alloc(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *z
 	}
 	pcp->count -= 1 << order;
 	return fl_pcp_ring_pop_front(list);
+}
+
+fl_pfn fl_pcp_alloc(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, unsigned int order,
+		    unsigned int type, uint32_t alloc_flags)
+{
+	zone->pcp[fl_caller_cpu(who)].free_count >>= 1;
+	return fl_pcp_take(mem, who, zone, order, type, alloc_flags);
 }
 
 /* ---- Freeing ---- */
@@ -182,6 +188,7 @@ static void drain(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zon
 		unsigned int order = list_order(mem, index);
 
 		while (n > 0 && list->count) {
+			unsigned int type;
 			fl_pfn pfn;
 
 			/* The frames of a drain are far apart: fetch ahead. */
@@ -191,9 +198,10 @@ static void drain(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zon
 			pfn = ring_pop_back(list);
 			n -= 1 << order;
 			pcp->count -= 1 << order;
+			type = fl_pageblock_type(mem, pfn);
 			mem->frames.state[pfn] = fl_state(FL_KIND_INTERIOR, 0);
 			fl_free_to_buddy(mem, who, zone, pfn, order, false);
-			FL_TRACE(mem, who, mm_page_pcpu_drain, pfn, order, fl_pageblock_type(mem, pfn));
+			FL_TRACE(mem, who, mm_page_pcpu_drain, pfn, order, type);
 			fl_charge(who->task, mem->cost->free_buddy / 2);
 		}
 		index = index + 1 == FL_PCP_LISTS ? 0 : index + 1;
@@ -318,18 +326,20 @@ bool fl_pcp_decay(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zon
 {
 	struct fl_pcp *pcp;
 	int excess;
-	bool drained = false;
+	bool todo = false;
 
 	if (!zone->pcp)
 		return false;
 	pcp = &zone->pcp[cpu];
-	if (pcp->high > pcp->high_min)
+	if (pcp->high > pcp->high_min) {
 		pcp->high = max_int(max_int(pcp->count - (pcp->batch << FL_PCP_BATCH_SCALE_MAX),
 					    pcp->high - (pcp->high >> 3)),
 				    pcp->high_min);
+		todo = pcp->high > pcp->high_min;
+	}
 	for (excess = pcp->count - pcp->high; excess > 0; excess -= pcp->batch) {
 		drain(mem, who, zone, pcp, min_int(excess, pcp->batch), 0);
-		drained = true;
+		todo = true;
 	}
-	return drained;
+	return todo;
 }

@@ -51,8 +51,12 @@ static inline fl_pfn fl_pcp_ring_pop_front(struct fl_pcp_list *list)
 	return pfn;
 }
 
-/* rmqueue_pcplist(): takes the head of the list, refilling it when empty; FL_PFN_NONE if nothing came. The frame is
+/* __rmqueue_pcplist(): takes the head of the list, refilling it when empty; FL_PFN_NONE if nothing came. The frame is
  * left as FL_KIND_PCP for fl_page_prep(). */
+fl_pfn fl_pcp_take(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, unsigned int order,
+		   unsigned int type, uint32_t alloc_flags);
+
+/* rmqueue_pcplist(): the same for a request; halves what the CPU counts as freed in a row. */
 fl_pfn fl_pcp_alloc(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, unsigned int order,
 		    unsigned int type, uint32_t alloc_flags);
 
@@ -93,7 +97,8 @@ void fl_pcp_drain_cpu(struct fl_mem *mem, struct fl_caller *who, struct fl_zone 
 /* drain_all_pages(): all CPUs; zone NULL: all zones. */
 void fl_pcp_drain_all(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone);
 
-/* decay_pcp_high(): what vmstat_update does about once a second on each CPU for each zone. True if it drained. */
+/* decay_pcp_high(): what vmstat_update does about once a second on each CPU for each zone. True while
+ * there is more to do: it drained, or the limit is still above its least value. */
 bool fl_pcp_decay(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, unsigned int cpu);
 
 /* zone_batchsize(), zone_highsize(): pure functions of the zone's size, low watermark and CPU count. */

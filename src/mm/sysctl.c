@@ -170,8 +170,13 @@ static int lookup(const char *name, const char *value, const struct entry **ret,
 	char hint[128];
 
 	*ret = find(name);
+	if (*ret && parse_value(&(*ret)->tunable, name, value, ret_number, reterr) < 0)
+		return reterr ? reterr->code : -EINVAL;
+	/* More than an eighth of a zone on per-CPU lists is refused (percpu_pagelist_high_fraction_sysctl_handler). */
+	if (*ret && (*ret)->after == PCP && *ret_number > 0 && *ret_number < 8)
+		return fl_error_input(reterr, "%s: \"%s\" is neither 0 nor at least 8", name, value);
 	if (*ret)
-		return parse_value(&(*ret)->tunable, name, value, ret_number, reterr);
+		return 0;
 	for (size_t i = 0; i < ENTRIES; i++)
 		names[i] = entries[i].tunable.name;
 	return fl_error_input(reterr, "unknown tunable \"%s\"%s; \"list tunables\" names them all", name,

@@ -10,6 +10,7 @@
 #include "mm/types.h"
 
 #define FL_VM_EVENTS(X) \
+	X(numa_hit) X(numa_miss) X(numa_foreign) X(numa_local) X(numa_other) \
 	X(pgpgin) X(pgpgout) X(pswpin) X(pswpout) \
 	X(pgalloc_dma) X(pgalloc_dma32) X(pgalloc_normal) X(pgalloc_movable) \
 	X(allocstall_dma) X(allocstall_dma32) X(allocstall_normal) X(allocstall_movable) \

@@ -36,14 +36,23 @@ static uint64_t free_buffer_pages(const struct fl_watermark_input *in, const uin
 	return pages;
 }
 
-uint64_t fl_default_min_free_kbytes(const struct fl_watermark_input *in, const uint64_t high[FL_ZONES])
+static uint64_t unclamped_min_free_kbytes(const struct fl_watermark_input *in, const uint64_t high[FL_ZONES])
 {
 	uint64_t lowmem_kbytes = free_buffer_pages(in, high) << (in->page_shift - 10);
-	uint64_t kbytes = int_sqrt(lowmem_kbytes * 16);
 
+	return int_sqrt(lowmem_kbytes * 16);
+}
+
+static uint64_t clamp_min_free_kbytes(uint64_t kbytes)
+{
 	if (kbytes < 128)
 		return 128;
 	return kbytes > 262144 ? 262144 : kbytes;
+}
+
+uint64_t fl_default_min_free_kbytes(const struct fl_watermark_input *in, const uint64_t high[FL_ZONES])
+{
+	return clamp_min_free_kbytes(unclamped_min_free_kbytes(in, high));
 }
 
 uint64_t fl_recommended_min_free_kbytes(const struct fl_watermark_input *in, const uint64_t high[FL_ZONES])
@@ -136,7 +145,7 @@ static void high_marks(const struct fl_mem *mem, uint64_t high[FL_ZONES])
 		high[z] = fl_wmark_pages(&mem->zone[z], FL_WMARK_HIGH);
 }
 
-/* calculate_min_free_kbytes(): the default, unless the user asked for at least as much. */
+/* calculate_min_free_kbytes(): the default, unless the user asked for at least as much as it is before the clamp. */
 static void calculate_min_free(struct fl_mem *mem)
 {
 	struct fl_watermark_input in;
@@ -144,9 +153,9 @@ static void calculate_min_free(struct fl_mem *mem)
 
 	fl_watermark_input_of(mem, &in);
 	high_marks(mem, high);
-	kbytes = fl_default_min_free_kbytes(&in, high);
+	kbytes = unclamped_min_free_kbytes(&in, high);
 	if ((int64_t)kbytes > mem->set.user_min_free_kbytes)
-		mem->set.min_free_kbytes = kbytes;
+		mem->set.min_free_kbytes = clamp_min_free_kbytes(kbytes);
 }
 
 static bool thp_counts_as_enabled(const struct fl_mem *mem)
