@@ -10,13 +10,6 @@ static void isolate(struct rig *r, struct fl_compact_control *cc, unsigned int w
 	fl_isolate_freepages(r->mem, r->who, cc);
 }
 
-/* Free pages that are no targets, so that the watermark test of taking one never bites. */
-static void spare(struct rig *r)
-{
-	fl_pageblock_set_type(r->mem, 512, FL_UNMOVABLE);
-	rig_free(r, 512, 256);
-}
-
 static void done(struct rig *r, struct fl_compact_control *cc)
 {
 	rig_control_done(r, cc);
@@ -89,7 +82,7 @@ static void test_a_block_walked_to_its_end_gets_the_skip_bit_and_lowers_the_cach
 	struct fl_compact_control cc;
 
 	rig_boot(&r, "7.3", 8);
-	spare(&r);
+	rig_spare(&r);
 	rig_free(&r, 7 * 512 + 16, 16);
 	rig_free(&r, 6 * 512 + 16, 32);
 	cc = rig_control(&r, -1, FL_MIGRATE_SYNC);
@@ -126,7 +119,7 @@ static void test_async_looks_at_every_32nd_page_and_at_all_after_a_hit(void **st
 	struct fl_compact_control cc;
 
 	rig_boot(&r, "7.3", 8);
-	spare(&r);
+	rig_spare(&r);
 	rig_free(&r, 7 * 512 + 33, 1); /* between the strides */
 	rig_free(&r, 6 * 512 + 64, 1); /* on one */
 	rig_free(&r, 5 * 512 + 33, 1); /* found, as the stride is 1 after the hit */
@@ -210,7 +203,7 @@ static void test_the_fast_search_looks_around_the_chunk_unless_async_direct(void
 	struct fl_compact_control cc;
 
 	rig_boot(&r, "7.3", 16);
-	spare(&r);
+	rig_spare(&r);
 	rig_free(&r, 14 * 512 + 8, 8);
 	rig_free(&r, 14 * 512 + 101, 1);
 	cc = rig_control(&r, 9, FL_MIGRATE_SYNC_LIGHT);
@@ -240,7 +233,7 @@ static void test_without_an_order_there_is_no_fast_search(void **state)
 	struct fl_compact_control cc;
 
 	rig_boot(&r, "7.3", 16);
-	spare(&r);
+	rig_spare(&r);
 	rig_free(&r, 14 * 512 + 8, 8);
 	cc = rig_control(&r, -1, FL_MIGRATE_SYNC);
 	isolate(&r, &cc, 1);
@@ -274,7 +267,7 @@ static void test_a_folio_gets_the_smallest_chunk_that_is_large_enough_and_splits
 	fl_pfn src = 0, pfn;
 
 	rig_boot(&r, "7.3", 8);
-	spare(&r);
+	rig_spare(&r);
 	rig_movable(&r, src, 2);
 	rig_free(&r, 7 * 512 + 2, 2);
 	rig_free(&r, 7 * 512 + 16, 16);
@@ -302,7 +295,7 @@ static void test_small_chunks_are_never_merged_for_a_large_folio(void **state)
 	struct fl_compact_control cc;
 
 	rig_boot(&r, "7.3", 8);
-	spare(&r);
+	rig_spare(&r);
 	rig_movable(&r, 0, 2);
 	for (unsigned int i = 0; i < 50; i++)
 		rig_free(&r, 7 * 512 + 4 * i, 2);

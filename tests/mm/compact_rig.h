@@ -105,6 +105,13 @@ static inline void rig_free(struct rig *r, fl_pfn pfn, unsigned int count)
 		give_buddy(&r->f, pfn + i, 0);
 }
 
+/* Free pages that are no targets (block 2 becomes Unmovable), so that the watermark test of taking one never bites. */
+static inline void rig_spare(struct rig *r)
+{
+	fl_pageblock_set_type(r->mem, 1024, FL_UNMOVABLE);
+	rig_free(r, 1024, 256);
+}
+
 /* An anonymous folio that one address space maps, on the inactive list. */
 static inline void rig_movable(struct rig *r, fl_pfn pfn, unsigned int order)
 {
