@@ -5,17 +5,14 @@
  * impossible figures; then the watermark test in every zone that the request may use. A term of the test is the cause
  * when the zone would pass without it. Nothing is decided by a threshold except where the text says so.
  */
-#include "observe/diagnose.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "observe/diagnose_internal.h"
 #include "observe/gfp.h"
-
-typedef unsigned long long ull;
 
 static const struct {
 	const char *name, *meaning;
@@ -47,79 +44,6 @@ const char *fl_verdict_meaning(enum fl_verdict verdict)
 	return verdicts[verdict].meaning;
 }
 
-const char *fl_zone_label(const struct fl_mem_zone *zone, char *to, size_t size)
-{
-	if (zone->node >= 0)
-		snprintf(to, size, "Node %d %s", zone->node, zone->name);
-	else
-		snprintf(to, size, "%s", zone->name);
-	return to;
-}
-
-/* --- room for texts ------------------------------------------------------------------------------------------------ */
-
-static char *vformat(const char *fmt, va_list ap)
-{
-	struct fl_text text;
-
-	fl_text_init(&text);
-	fl_text_vadd(&text, fmt, ap);
-	return text.data;
-}
-
-void fl_diagnosis_evidence(struct fl_diagnosis *d, unsigned int line, const char *fmt, ...)
-{
-	va_list ap;
-
-	d->evidence = fl_xrealloc(d->evidence, (d->evidence_count + 1) * sizeof(*d->evidence));
-	va_start(ap, fmt);
-	d->evidence[d->evidence_count].line = line;
-	d->evidence[d->evidence_count++].text = vformat(fmt, ap);
-	va_end(ap);
-}
-
-void fl_diagnosis_advice(struct fl_diagnosis *d, const char *command, const char *fmt, ...)
-{
-	va_list ap;
-
-	d->advice = fl_xrealloc(d->advice, (d->advice_count + 1) * sizeof(*d->advice));
-	va_start(ap, fmt);
-	d->advice[d->advice_count].text = vformat(fmt, ap);
-	d->advice[d->advice_count++].command = command ? fl_xstrdup(command) : NULL;
-	va_end(ap);
-}
-
-void fl_diagnosis_useless(struct fl_diagnosis *d, const char *fmt, ...)
-{
-	va_list ap;
-
-	d->useless = fl_xrealloc(d->useless, (d->useless_count + 1) * sizeof(*d->useless));
-	va_start(ap, fmt);
-	d->useless[d->useless_count++] = vformat(fmt, ap);
-	va_end(ap);
-}
-
-void fl_diagnosis_fini(struct fl_diagnosis *d)
-{
-	size_t i;
-
-	for (i = 0; i < d->evidence_count; i++)
-		free(d->evidence[i].text);
-	for (i = 0; i < d->advice_count; i++) {
-		free(d->advice[i].text);
-		free(d->advice[i].command);
-	}
-	for (i = 0; i < d->useless_count; i++)
-		free(d->useless[i]);
-	free(d->evidence);
-	free(d->advice);
-	free(d->useless);
-	free(d->checks);
-	free(d->headline);
-	free(d->lab);
-	memset(d, 0, sizeof(*d));
-}
-
 static void __attribute__((format(printf, 3, 4))) conclude(struct fl_diagnosis *d, enum fl_verdict verdict,
 							    const char *fmt, ...)
 {
@@ -127,7 +51,7 @@ static void __attribute__((format(printf, 3, 4))) conclude(struct fl_diagnosis *
 
 	va_start(ap, fmt);
 	free(d->headline);
-	d->headline = vformat(fmt, ap);
+	d->headline = fl_diagnosis_format(fmt, ap);
 	va_end(ap);
 	d->verdict = verdict;
 }
@@ -135,74 +59,6 @@ static void __attribute__((format(printf, 3, 4))) conclude(struct fl_diagnosis *
 static void also(struct fl_diagnosis *d, enum fl_verdict verdict)
 {
 	d->also |= 1u << verdict;
-}
-
-/* --- figures --------------------------------------------------------------------------------------------------------- */
-
-static ull kb(const struct fl_diagnosis *d, uint64_t pages)
-{
-	return pages == FL_MEM_NONE ? 0 : (ull)pages * (d->state->page_size / 1024);
-}
-
-static uint64_t stat_sum(const struct fl_mem_zone *zone, const char *const *names)
-{
-	uint64_t sum = FL_MEM_NONE;
-
-	for (; *names; names++) {
-		uint64_t value = fl_mem_values_get(&zone->stats, *names);
-
-		if (value != FL_MEM_NONE && value < 1ull << 50)
-			sum = sum == FL_MEM_NONE ? value : sum + value;
-	}
-	return sum;
-}
-
-static const char *const file_names[] = { "active_file", "inactive_file", "nr_zone_active_file", "nr_zone_inactive_file",
-					  NULL };
-static const char *const lru_names[] = { "active_anon", "inactive_anon", "active_file", "inactive_file", "active",
-					 "inactive", "nr_zone_active_file", "nr_zone_inactive_file",
-					 "nr_zone_active_anon", "nr_zone_inactive_anon", NULL };
-
-uint64_t fl_diagnosis_lru(const struct fl_diagnosis *d, bool file_only)
-{
-	uint64_t sum = FL_MEM_NONE;
-
-	for (size_t i = 0; i < d->checks_count; i++) {
-		uint64_t value;
-
-		if (d->checks[i].use != FL_ZONE_MAY_USE)
-			continue;
-		value = stat_sum(d->checks[i].zone, file_only ? file_names : lru_names);
-		if (value != FL_MEM_NONE)
-			sum = sum == FL_MEM_NONE ? value : sum + value;
-	}
-	if (sum == FL_MEM_NONE && d->state) { /* zone lines were cut: what Mem-Info says of the whole machine */
-		uint64_t active = fl_mem_values_get(&d->state->totals, file_only ? "active_file" : "active_anon");
-		uint64_t inactive = fl_mem_values_get(&d->state->totals, file_only ? "inactive_file" : "inactive_anon");
-
-		if (active != FL_MEM_NONE && inactive != FL_MEM_NONE)
-			sum = active + inactive;
-	}
-	return sum;
-}
-
-static uint64_t managed_usable(const struct fl_diagnosis *d)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < d->checks_count; i++) {
-		uint64_t managed = fl_mem_zone_managed(d->checks[i].zone);
-
-		if (d->checks[i].use == FL_ZONE_MAY_USE && managed != FL_MEM_NONE)
-			sum += managed;
-	}
-	if (!sum) { /* the zone lines were cut */
-		uint64_t ram = fl_mem_values_get(&d->state->totals, "ram_pages");
-		uint64_t reserved = fl_mem_values_get(&d->state->totals, "reserved_pages");
-
-		return ram != FL_MEM_NONE && reserved != FL_MEM_NONE && reserved < ram ? ram - reserved : ram;
-	}
-	return sum;
 }
 
 /* --- zones ------------------------------------------------------------------------------------------------------------- */
@@ -333,142 +189,6 @@ static struct fl_zone_check *passing_zone(const struct fl_diagnosis *d, enum fl_
 	return best;
 }
 
-/* --- evidence ------------------------------------------------------------------------------------------------------------ */
-
-static void add_terms(const struct fl_diagnosis *d, const struct fl_arith_test *test, struct fl_text *text)
-{
-	fl_text_add(text, "%llukB free", kb(d, test->free));
-	if (test->order_pages)
-		fl_text_add(text, " - %llukB (order %d)", kb(d, test->order_pages), d->order);
-	if (test->cma_pages)
-		fl_text_add(text, " - %llukB (CMA)", kb(d, test->cma_pages));
-	if (test->highatomic_pages)
-		fl_text_add(text, " - %llukB (highatomic)", kb(d, test->highatomic_pages));
-	if (test->order_pages || test->cma_pages || test->highatomic_pages)
-		fl_text_add(text, " = %lldkB", (long long)test->usable * (long long)(d->state->page_size / 1024));
-	fl_text_add(text, " %s %llukB (min", test->usable > (int64_t)(test->mark + test->reserve) ? ">" : "<=",
-		    kb(d, test->mark));
-	if (test->mark != test->min)
-		fl_text_add(text, " %llukB, lowered for this request", kb(d, test->min));
-	if (test->boost)
-		fl_text_add(text, ", %llukB of it boost", kb(d, test->boost));
-	fl_text_add(text, ")");
-	if (test->reserve)
-		fl_text_add(text, " + %llukB (lowmem_reserve) = %llukB", kb(d, test->reserve),
-			    kb(d, test->mark + test->reserve));
-}
-
-static void add_blocks(const struct fl_diagnosis *d, const struct fl_zone_check *check, struct fl_text *text)
-{
-	const struct fl_arith_test *test = &check->test;
-
-	if (d->order <= 0)
-		return;
-	if (!test->lists_known)
-		fl_text_add(text, "; its free lists are not in the text");
-	else if (test->block_ok)
-		fl_text_add(text, "; %llu free blocks of order %d", (ull)test->blocks, d->order);
-	else if (!test->blocks)
-		fl_text_add(text, "; no free block of order %d or larger%s", d->order,
-			    check->zone->lists_incomplete ? " in the orders that were printed" : "");
-	else
-		fl_text_add(text, "; the free blocks of order %d or larger are in %s only, not for this request", d->order,
-			    test->only_cma && test->only_highatomic ? "CMA and the highatomic reserve"
-			    : test->only_cma ? "CMA" : test->only_highatomic ? "the highatomic reserve" : "isolated");
-}
-
-static const char *zone_word(const struct fl_zone_check *check)
-{
-	if (check->use == FL_ZONE_ABOVE_CEILING)
-		return "not for this request (gfp flags)";
-	if (check->use == FL_ZONE_OTHER_NODE)
-		return "not for this request (nodes)";
-	if (!check->test.known)
-		return "cannot be tested";
-	if (check->passes)
-		return "passes";
-	if (!check->test.pages_ok)
-		return check->cause == FL_VERDICT_SHORTAGE ? "fails"
-							   : "fails, and would pass without this term";
-	return check->test.lists_known ? "fails for want of a block" : "passes as far as can be told";
-}
-
-static const char *deciding_term(const struct fl_zone_check *check)
-{
-	switch (check->cause) {
-	case FL_VERDICT_CMA: return "CMA";
-	case FL_VERDICT_BOOST: return "boost";
-	case FL_VERDICT_HIGHATOMIC: return "highatomic";
-	case FL_VERDICT_LOWMEM_RESERVE: return "lowmem_reserve";
-	default: return NULL;
-	}
-}
-
-static void zone_evidence(struct fl_diagnosis *d, const struct fl_zone_check *check)
-{
-	const char *term = check->test.known && !check->test.pages_ok ? deciding_term(check) : NULL;
-	struct fl_text text;
-	char label[48];
-
-	fl_text_init(&text);
-	fl_text_add(&text, "%s: ", fl_zone_label(check->zone, label, sizeof(label)));
-	if (check->test.known)
-		add_terms(d, &check->test, &text);
-	else if (check->zone->wrapped)
-		fl_text_add(&text, "impossible figures");
-	else if (check->zone->free != FL_MEM_NONE)
-		fl_text_add(&text, "%llukB free, watermarks not in the text", kb(d, check->zone->free));
-	else
-		fl_text_add(&text, "free pages and watermarks not in the text");
-	if (check->use == FL_ZONE_MAY_USE)
-		add_blocks(d, check, &text);
-	if (term)
-		fl_text_add(&text, ": fails; without %s it would pass", term);
-	else
-		fl_text_add(&text, ": %s", zone_word(check));
-	fl_diagnosis_evidence(d, check->zone->line ? check->zone->line : check->zone->lists_line, "%s", text.data);
-	fl_text_fini(&text);
-}
-
-static void request_evidence(struct fl_diagnosis *d)
-{
-	const struct fl_mem_request *r = d->request;
-	struct fl_text text;
-
-	fl_text_init(&text);
-	fl_text_add(&text, "%s asked for order %d", r->comm[0] ? r->comm : r->kind == FL_MEM_REQUEST_OOM ? "whoever met the OOM killer" : "someone", d->order);
-	if (d->state)
-		fl_text_add(&text, " (%llukB in one piece)", d->order < 30 ? kb(d, 1ull << d->order) : 0);
-	if (r->has_gfp)
-		fl_text_add(&text, ", gfp 0x%llx%s%s%s", (ull)r->gfp_raw, r->gfp_names[0] ? " (" : "", r->gfp_names,
-			    r->gfp_names[0] ? ")" : "");
-	fl_text_add(&text, ": %s", d->flags.cma ? "movable" : "not movable");
-	fl_text_add(&text, ", %s", d->flags.can_reclaim ? "may reclaim and compact" : "may neither reclaim nor compact");
-	if (d->order_assumed)
-		fl_text_add(&text, " (the text gives no order; 0 is assumed)");
-	fl_diagnosis_evidence(d, r->line_first, "%s", text.data);
-	fl_text_fini(&text);
-	if (r->state_before && r->kind != FL_MEM_REQUEST_OOM)
-		fl_diagnosis_evidence(d, d->state ? d->state->line_first : 0,
-				      "the state of memory was printed before this request: it may have changed");
-}
-
-static void all_zone_evidence(struct fl_diagnosis *d)
-{
-	for (size_t i = d->checks_count; i-- > 0;)
-		zone_evidence(d, &d->checks[i]);
-}
-
-static void movable_evidence(struct fl_diagnosis *d)
-{
-	uint64_t lru = fl_diagnosis_lru(d, false), managed = managed_usable(d);
-
-	if (lru == FL_MEM_NONE || managed == FL_MEM_NONE || !managed)
-		return;
-	fl_diagnosis_evidence(d, 0, "%llukB of %llukB in these zones are on LRU lists: memory that compaction can move",
-			      kb(d, lru), kb(d, managed));
-}
-
 /* --- conclusions ------------------------------------------------------------------------------------------------------------ */
 
 /* Memory that reclaim could free without swapping. For OOM, slab counts as what reclaim did not get. */
@@ -494,7 +214,7 @@ static bool all_unreclaimable(const struct fl_diagnosis *d)
 /* One sixteenth of the zones: below it, reclaim has next to nothing to work on. */
 static bool little_reclaimable(const struct fl_diagnosis *d)
 {
-	uint64_t amount = reclaimable(d), managed = managed_usable(d);
+	uint64_t amount = reclaimable(d), managed = fl_diagnosis_managed(d);
 
 	if (all_unreclaimable(d))
 		return true;
@@ -534,12 +254,12 @@ static void conclude_shortage(struct fl_diagnosis *d)
 		 "reclaimed.");
 	if (amount != FL_MEM_NONE)
 		fl_diagnosis_evidence(d, d->state->line_first, "page cache%s: %llukB of %llukB",
-				      d->request->kind == FL_MEM_REQUEST_OOM ? "" : " and reclaimable slab", kb(d, amount),
-				      kb(d, managed_usable(d)));
+				      d->request->kind == FL_MEM_REQUEST_OOM ? "" : " and reclaimable slab", fl_diagnosis_kb(d, amount),
+				      fl_diagnosis_kb(d, fl_diagnosis_managed(d)));
 	if (all_unreclaimable(d))
 		fl_diagnosis_evidence(d, 0, "the kernel calls a zone all_unreclaimable");
 	if (largest_user(d, &what, &pages))
-		fl_diagnosis_evidence(d, d->state->line_first, "the largest user is %s: %llukB", what, kb(d, pages));
+		fl_diagnosis_evidence(d, d->state->line_first, "the largest user is %s: %llukB", what, fl_diagnosis_kb(d, pages));
 }
 
 static void conclude_reclaim_failed(struct fl_diagnosis *d)
@@ -547,7 +267,7 @@ static void conclude_reclaim_failed(struct fl_diagnosis *d)
 	conclude(d, FL_VERDICT_UNKNOWN,
 		 "The free lists do not explain it: the zones are near their watermarks, but %llukB of page cache could have "
 		 "been reclaimed; look for a limit or protection of a memory cgroup, slow writeback, or a fault in reclaim.",
-		 kb(d, fl_diagnosis_lru(d, true)));
+		 fl_diagnosis_kb(d, fl_diagnosis_lru(d, true)));
 }
 
 /* Below the mark (or next to it) with nothing else to blame. */
@@ -571,7 +291,7 @@ static void conclude_low(struct fl_diagnosis *d)
 		conclude(d, FL_VERDICT_ZONE_CONSTRAINT,
 			 "The zones that this request may use are used up; zone %s has %llukB free, but the request's flags do not "
 			 "allow it.",
-			 elsewhere->zone->name, kb(d, elsewhere->zone->free));
+			 elsewhere->zone->name, fl_diagnosis_kb(d, elsewhere->zone->free));
 	} else if (little_reclaimable(d)) {
 		conclude_shortage(d);
 	} else {
@@ -595,19 +315,19 @@ static void conclude_fragmentation(struct fl_diagnosis *d, const struct fl_zone_
 		also(d, FL_VERDICT_ZONE_CONSTRAINT);
 	for (size_t i = 0; i < d->checks_count; i++)
 		if (d->checks[i].use == FL_ZONE_MAY_USE && d->checks[i].test.known && !d->checks[i].passes &&
-		    deciding_term(&d->checks[i]))
+		    fl_zone_deciding_term(&d->checks[i]))
 			also(d, d->checks[i].cause);
 	conclude(d, FL_VERDICT_FRAGMENTATION,
 		 "External fragmentation: %s has %llukB free, more than its watermark asks, but no block of order %d (%llukB) "
 		 "for this request.",
-		 fl_zone_label(check->zone, label, sizeof(label)), kb(d, check->zone->free), d->order,
-		 kb(d, 1ull << d->order));
+		 fl_zone_label(check->zone, label, sizeof(label)), fl_diagnosis_kb(d, check->zone->free), d->order,
+		 fl_diagnosis_kb(d, 1ull << d->order));
 	fl_diagnosis_evidence(d, check->zone->lists_line,
 			      "unusable index for order %d in %s: %d of 1000 (the share of free memory in smaller blocks)",
 			      d->order, fl_zone_label(check->zone, label, sizeof(label)),
 			      fl_arith_unusable_index(check->zone->free_blocks, check->zone->orders_count,
 						      (unsigned int)d->order));
-	movable_evidence(d);
+	fl_evidence_of_movable(d);
 }
 
 static void conclude_cause(struct fl_diagnosis *d, const struct fl_zone_check *check)
@@ -618,18 +338,18 @@ static void conclude_cause(struct fl_diagnosis *d, const struct fl_zone_check *c
 	fl_zone_label(check->zone, label, sizeof(label));
 	if (check->cause == FL_VERDICT_CMA)
 		conclude(d, FL_VERDICT_CMA, "%s shows %llukB free, but %llukB of that is CMA, which an unmovable request cannot "
-			 "use: %llukB are left for it.", label, kb(d, test->free), kb(d, test->cma_pages),
-			 kb(d, test->free > test->cma_pages ? test->free - test->cma_pages : 0));
+			 "use: %llukB are left for it.", label, fl_diagnosis_kb(d, test->free), fl_diagnosis_kb(d, test->cma_pages),
+			 fl_diagnosis_kb(d, test->free > test->cma_pages ? test->free - test->cma_pages : 0));
 	else if (check->cause == FL_VERDICT_BOOST)
 		conclude(d, FL_VERDICT_BOOST, "%s would have served this request; only the watermark boost of %llukB (raised for a "
 			 "while after an unmovable request broke into a movable pageblock) stood in the way.", label,
-			 kb(d, test->boost));
+			 fl_diagnosis_kb(d, test->boost));
 	else if (check->cause == FL_VERDICT_HIGHATOMIC)
 		conclude(d, FL_VERDICT_HIGHATOMIC, "%llukB of what is free in %s is the reserve for atomic high-order requests; what "
-			 "is left is below the watermark.", kb(d, test->highatomic_pages), label);
+			 "is left is below the watermark.", fl_diagnosis_kb(d, test->highatomic_pages), label);
 	else if (check->cause == FL_VERDICT_LOWMEM_RESERVE)
 		conclude(d, FL_VERDICT_LOWMEM_RESERVE, "%s has %llukB free, but %llukB are kept there for requests that need this "
-			 "zone (lowmem_reserve).", label, kb(d, test->free), kb(d, test->reserve));
+			 "zone (lowmem_reserve).", label, fl_diagnosis_kb(d, test->free), fl_diagnosis_kb(d, test->reserve));
 	else
 		conclude_low(d);
 }
@@ -687,7 +407,7 @@ static void conclude_passing(struct fl_diagnosis *d, const struct fl_zone_check 
 			 "%llukB of the %llukB free in %s are CMA; without them it is below its watermark (%llukB <= %llukB). The "
 			 "kernel counts CMA for a movable request, yet this one did not get it: its pages are pinned for long, or "
 			 "this kernel keeps CMA apart.",
-			 kb(d, cma), kb(d, check->test.free), label, kb(d, check->test.free - cma), kb(d, check->test.mark));
+			 fl_diagnosis_kb(d, cma), fl_diagnosis_kb(d, check->test.free), label, fl_diagnosis_kb(d, check->test.free - cma), fl_diagnosis_kb(d, check->test.mark));
 	} else if (all_passing_are_near(d)) {
 		fl_diagnosis_evidence(d, 0, "what passes now is within the noise: the figures were printed after the failure, and "
 					    "free memory is next to the watermark or below its usual mark");
@@ -722,7 +442,7 @@ static bool conclude_from_lists(struct fl_diagnosis *d, const struct fl_zone_che
 	conclude(d, FL_VERDICT_FRAGMENTATION,
 		 "External fragmentation: %llukB are free, only %llukB of that in blocks of order %d (%llukB) or larger; the text "
 		 "has no watermarks.",
-		 kb(d, free), kb(d, usable), d->order, kb(d, 1ull << d->order));
+		 fl_diagnosis_kb(d, free), fl_diagnosis_kb(d, usable), d->order, fl_diagnosis_kb(d, 1ull << d->order));
 	return true;
 }
 
@@ -762,7 +482,7 @@ static void judge_by_zones(struct fl_diagnosis *d)
 					 : "The text names no zone.");
 		return;
 	}
-	all_zone_evidence(d);
+	fl_evidence_of_zones(d);
 	if ((check = passing_zone(d, FL_ZONE_MAY_USE)))
 		conclude_passing(d, check);
 	else if ((check = zone_with(d, FL_VERDICT_FRAGMENTATION)))
@@ -860,7 +580,7 @@ static bool judge_vmalloc(struct fl_diagnosis *d)
 	}
 	conclude(d, FL_VERDICT_HARMLESS, "vmalloc tried blocks of order %d first; when that fails it takes single pages, and those "
 		 "are there: the caller got its memory.", order);
-	all_zone_evidence(d);
+	fl_evidence_of_zones(d);
 	d->order = order;
 	return true;
 }
@@ -888,7 +608,7 @@ static void judge(struct fl_diagnosis *d)
 			judge_zones(d);
 		return;
 	}
-	request_evidence(d);
+	fl_evidence_of_request(d);
 	if (judge_order(d) || judge_vmalloc(d))
 		return;
 	if (!has_state_figures(d->state)) {
