@@ -59,7 +59,11 @@ static uint32_t size_from_files(const struct fl_mem_state *state)
 	for (size_t i = 0; i < state->zones_count; i++)
 		if (state->zones[i].free != FL_MEM_NONE && state->zones[i].free < SANE_KB_MAX)
 			sum += state->zones[i].free;
-	return size ? size : size_from_ratio(kb, sum);
+	if (!size)
+		size = size_from_ratio(kb, sum);
+	if (!size && fl_mem_values_get(&state->meminfo, "DirectMap4k") != FL_MEM_NONE)
+		size = 4096; /* x86 alone prints this */
+	return size;
 }
 
 static void settle_page_size(struct fl_text_reader *reader)
