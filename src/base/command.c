@@ -28,8 +28,7 @@ const struct fl_command *fl_command_find(const struct fl_program *program, const
 	return NULL;
 }
 
-/* Wraps `text` at WIDTH; lines after the first start at column `indent`. The cursor stands at `column`. */
-static void wrap(struct fl_text *to, size_t column, size_t indent, const char *text)
+void fl_help_wrap(struct fl_text *to, size_t column, size_t indent, const char *text)
 {
 	while (*text) {
 		size_t word = strcspn(text, " \n"), gap = column > indent;
@@ -91,7 +90,7 @@ static void add_option_row(const struct fl_text *head, const struct fl_option *o
 		column = 0;
 	}
 	fl_text_add_char(to, ' ', HELP_COLUMN - column);
-	wrap(to, HELP_COLUMN, HELP_COLUMN, tail.data);
+	fl_help_wrap(to, HELP_COLUMN, HELP_COLUMN, tail.data);
 	fl_text_fini(&tail);
 }
 
@@ -150,7 +149,7 @@ void fl_command_help(const struct fl_program *program, const struct fl_command *
 {
 	fl_text_add(to, "usage: %s %s%s%s%s\n\n", program->name, command->name, command->options_count ? " [OPTIONS]" : "",
 		    command->operands ? " " : "", command->operands ? command->operands : "");
-	wrap(to, 0, 0, command->description);
+	fl_help_wrap(to, 0, 0, command->description);
 	for (size_t i = 0; i < command->options_count; i++) {
 		if (!opens_category(command, i))
 			continue;
@@ -161,14 +160,14 @@ void fl_command_help(const struct fl_program *program, const struct fl_command *
 		fl_text_add(to, "\nExamples:\n");
 	for (const struct fl_command_example *e = command->examples; e && e->line; e++) {
 		fl_text_add(to, "  %s\n      ", e->line);
-		wrap(to, 6, 6, e->what);
+		fl_help_wrap(to, 6, 6, e->what);
 	}
 }
 
 void fl_program_help(const struct fl_program *program, struct fl_text *to)
 {
 	fl_text_add(to, "usage: %s COMMAND [OPTIONS] [OPERANDS]\n\n", program->name);
-	wrap(to, 0, 0, program->description);
+	fl_help_wrap(to, 0, 0, program->description);
 	fl_text_add(to, "\nCommands:\n");
 	for (size_t i = 0; i < program->commands_count; i++) {
 		const struct fl_command *c = program->commands[i];
@@ -176,10 +175,10 @@ void fl_program_help(const struct fl_program *program, struct fl_text *to)
 		if (c->hidden)
 			continue;
 		fl_text_add(to, "  %-12s", c->name);
-		wrap(to, 14, 14, c->summary);
+		fl_help_wrap(to, 14, 14, c->summary);
 	}
 	fl_text_add(to, "\n\"%s COMMAND --help\" says more; \"man %s\" says all.\n", program->name, program->name);
-	wrap(to, 0, 0, "Exit status: 0 done, 1 the work failed, 2 wrong usage or input, 3 this machine lacks something, "
+	fl_help_wrap(to, 0, 0, "Exit status: 0 done, 1 the work failed, 2 wrong usage or input, 3 this machine lacks something, "
 		       "130 interrupted.");
 }
 

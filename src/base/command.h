@@ -39,6 +39,9 @@ struct fl_program {
 /* The command `name`, or NULL with a sentence that has the nearest name. */
 const struct fl_command *fl_command_find(const struct fl_program *program, const char *name, struct fl_error *reterr);
 
+/* Wraps at 80 columns; the cursor stands at `column`, further lines start at `indent`. An empty line divides paragraphs. */
+void fl_help_wrap(struct fl_text *to, size_t column, size_t indent, const char *text);
+
 /* Texts at 80 columns. */
 void fl_command_help(const struct fl_program *program, const struct fl_command *command, struct fl_text *to);
 void fl_program_help(const struct fl_program *program, struct fl_text *to);

@@ -73,6 +73,14 @@ void fl_fields_add_int(struct fl_fields *fields, const char *name, int64_t value
 	fields_add(fields, name, FL_FIELD_INT)->number = value;
 }
 
+void fl_fields_add_quantity(struct fl_fields *fields, const char *name, int64_t value, enum fl_field_unit unit)
+{
+	struct fl_field *field = fields_add(fields, name, FL_FIELD_INT);
+
+	field->number = value;
+	field->unit = unit;
+}
+
 void fl_fields_add_bool(struct fl_fields *fields, const char *name, bool value)
 {
 	fields_add(fields, name, FL_FIELD_BOOL)->number = value;

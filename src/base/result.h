@@ -16,9 +16,11 @@
 
 /* One named value of the options, the machine or the provenance. */
 enum fl_field_kind { FL_FIELD_INT, FL_FIELD_BOOL, FL_FIELD_REAL, FL_FIELD_TEXT };
+enum fl_field_unit { FL_UNIT_NONE, FL_UNIT_BYTES, FL_UNIT_NS };
 struct fl_field {
 	char *name;
 	enum fl_field_kind kind;
+	enum fl_field_unit unit; /* of INT, for printing */
 	int64_t number; /* INT, BOOL */
 	double real;    /* REAL; NaN: null */
 	char *text;     /* TEXT; NULL: null */
@@ -102,6 +104,7 @@ void fl_result_init(struct fl_result *result);
 void fl_result_fini(struct fl_result *result);
 
 void fl_fields_add_int(struct fl_fields *fields, const char *name, int64_t value);
+void fl_fields_add_quantity(struct fl_fields *fields, const char *name, int64_t value, enum fl_field_unit unit);
 void fl_fields_add_bool(struct fl_fields *fields, const char *name, bool value);
 void fl_fields_add_real(struct fl_fields *fields, const char *name, double value);
 void fl_fields_add_text(struct fl_fields *fields, const char *name, const char *value);

@@ -244,10 +244,14 @@ char *fl_cli_experiment_replay(const struct fl_cli_experiment *e, size_t kernel,
 void fl_cli_experiment_help(const char *scenario, struct fl_text *to)
 {
 	struct fl_cli_scenario s;
+	char *title;
 
 	if (fl_cli_model.scenario_load(scenario, &s, NULL) < 0)
 		return;
-	fl_text_add(to, "\nScenario %s%s%s\n", s.name, s.summary ? ": " : "", s.summary ? s.summary : "");
+	title = fl_xasprintf("Scenario %s%s%s", s.name, s.summary ? ": " : "", s.summary ? s.summary : "");
+	fl_text_add_char(to, '\n', 1);
+	fl_help_wrap(to, 0, 0, title);
+	free(title);
 	if (s.options_count)
 		fl_text_add(to, "Its options (--set):\n");
 	fl_option_help_assignments(s.options, s.options_count, to);

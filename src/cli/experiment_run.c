@@ -50,9 +50,13 @@ static void add_option_field(struct fl_fields *fields, const struct fl_option *o
 		fl_fields_add_bool(fields, option->name, value->number != 0);
 		break;
 	case FL_OPTION_INT:
-	case FL_OPTION_SIZE:
-	case FL_OPTION_DURATION:
 		fl_fields_add_int(fields, option->name, value->number);
+		break;
+	case FL_OPTION_SIZE:
+		fl_fields_add_quantity(fields, option->name, value->number, FL_UNIT_BYTES);
+		break;
+	case FL_OPTION_DURATION:
+		fl_fields_add_quantity(fields, option->name, value->number, FL_UNIT_NS);
 		break;
 	case FL_OPTION_STRING:
 	case FL_OPTION_LIST:

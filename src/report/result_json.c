@@ -35,6 +35,18 @@ static json_t *fields_object(const struct fl_fields *fields)
 	return object;
 }
 
+/* Which whole numbers are bytes or nanoseconds. */
+static json_t *units_object(const struct fl_fields *fields)
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < fields->count; i++)
+		if (fields->list[i].unit != FL_UNIT_NONE)
+			json_object_set_new(object, fields->list[i].name,
+					    json_string(fields->list[i].unit == FL_UNIT_BYTES ? "bytes" : "ns"));
+	return object;
+}
+
 static json_t *kernels_array(const struct fl_result *result)
 {
 	json_t *array = json_array();
@@ -171,6 +183,7 @@ void fl_result_write_json(const struct fl_result *result, struct fl_text *to)
 	json_object_set_new(root, "schema", fl_json_text(FL_RESULT_SCHEMA));
 	json_object_set_new(root, "scenario", fl_json_text(result->scenario));
 	json_object_set_new(root, "options", fields_object(&result->options));
+	json_object_set_new(root, "option_units", units_object(&result->options));
 	json_object_set_new(root, "machine", fields_object(&result->machine));
 	json_object_set_new(root, "tunables", fields_object(&result->tunables));
 	json_object_set_new(root, "backend", fl_json_text(result->backend));

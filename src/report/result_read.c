@@ -37,6 +37,17 @@ static void read_fields(const json_t *object, struct fl_fields *fields)
 	}
 }
 
+static void read_units(const json_t *object, struct fl_fields *fields)
+{
+	for (size_t i = 0; i < fields->count; i++) {
+		const char *unit = json_string_value(json_object_get(object, fields->list[i].name));
+
+		if (unit && fields->list[i].kind == FL_FIELD_INT)
+			fields->list[i].unit = !strcmp(unit, "bytes") ? FL_UNIT_BYTES : !strcmp(unit, "ns") ? FL_UNIT_NS :
+					       FL_UNIT_NONE;
+	}
+}
+
 static int read_shape(const json_t *root, struct fl_result *ret, struct fl_error *e)
 {
 	const char *names[KERNELS_MAX];
@@ -309,6 +320,7 @@ static int read_document(const json_t *root, struct fl_result *ret, struct fl_er
 	ret->backend = fl_xstrdup(backend);
 	ret->interrupted = json_is_true(json_object_get(root, "interrupted"));
 	read_fields(json_object_get(root, "options"), &ret->options);
+	read_units(json_object_get(root, "option_units"), &ret->options);
 	read_fields(json_object_get(root, "machine"), &ret->machine);
 	read_fields(json_object_get(root, "tunables"), &ret->tunables);
 	read_fields(json_object_get(root, "provenance"), &ret->provenance);

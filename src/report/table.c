@@ -13,7 +13,7 @@
 #include "base/size.h"
 #include "report/internal.h"
 
-enum { WIDTH = 80, PHASE_COLUMN = 2, KERNEL_COLUMN = 10, MEAN_COLUMN = 36, PUBLISHED_COLUMN = 62 };
+enum { WIDTH = 80, PHASE_COLUMN = 2, KERNEL_COLUMN_LEAST = 10, MEAN_COLUMN = 36, PUBLISHED_COLUMN = 62 };
 
 char *fl_report_number(double value, char *buffer, size_t length)
 {
@@ -53,6 +53,9 @@ void fl_report_line_add(struct fl_report_line *line, size_t column, const char *
 	}
 	if (line->length + gap > column)
 		column = line->length + gap;
+	/* a name that is too long for its place moves to the left as far as it must */
+	if (line->length == 0 && column + length > WIDTH)
+		column = length < WIDTH ? WIDTH - length : 0;
 	fl_text_add_char(line->to, ' ', column - line->length);
 	fl_text_add(line->to, "%s", word);
 	line->length = column + length;
@@ -73,6 +76,10 @@ static void add_field(struct fl_report_line *line, const struct fl_field *field)
 	if (field->kind == FL_FIELD_INT && length > 6 && !strcmp(field->name + length - 6, "_bytes")) {
 		fl_size_format(field->number, value, sizeof(value));
 		snprintf(word, sizeof(word), "%.*s %s", (int)(length - 6), field->name, value);
+	} else if (field->kind == FL_FIELD_INT && field->unit == FL_UNIT_BYTES) {
+		snprintf(word, sizeof(word), "%s %s", field->name, fl_size_format(field->number, value, sizeof(value)));
+	} else if (field->kind == FL_FIELD_INT && field->unit == FL_UNIT_NS) {
+		snprintf(word, sizeof(word), "%s %s", field->name, fl_duration_format(field->number, value, sizeof(value)));
 	} else if (field->kind == FL_FIELD_INT) {
 		snprintf(word, sizeof(word), "%s %lld", field->name, (long long)field->number);
 	} else if (field->kind == FL_FIELD_BOOL) {
@@ -140,8 +147,22 @@ const char *fl_report_published(const struct fl_published *published, const char
 	return "";
 }
 
+/* Behind the longest phase of the metric. */
+static size_t kernel_column(const struct fl_result *result, const char *metric)
+{
+	size_t longest = KERNEL_COLUMN_LEAST - PHASE_COLUMN - 2;
+
+	for (size_t m = 0; m < result->metrics_count; m++) {
+		size_t length = strlen(result->metrics[m].phase);
+
+		if (length > longest && !strcmp(result->metrics[m].name, metric))
+			longest = length;
+	}
+	return PHASE_COLUMN + longest + 2;
+}
+
 static void add_kernel_row(const struct fl_result *result, const struct fl_metric *metric, size_t kernel,
-			   struct fl_text *to)
+			   size_t column, struct fl_text *to)
 {
 	const struct fl_published *published = fl_result_find_published(result, metric->name, metric->phase);
 	const char *figure = published ? fl_report_published(published, result->kernels[kernel], kernel) : "";
@@ -149,10 +170,10 @@ static void add_kernel_row(const struct fl_result *result, const struct fl_metri
 	char mean[32], low[32], high[32], word[112];
 	struct fl_report_line line;
 
-	fl_report_line_init(&line, to, KERNEL_COLUMN);
+	fl_report_line_init(&line, to, column);
 	if (kernel == 0 && metric->phase[0])
 		fl_report_line_add(&line, PHASE_COLUMN, metric->phase);
-	fl_report_line_add(&line, KERNEL_COLUMN, result->kernels[kernel]);
+	fl_report_line_add(&line, column, result->kernels[kernel]);
 	fl_report_number(range.mean, mean, sizeof(mean));
 	if (range.n_valid > 1)
 		snprintf(word, sizeof(word), "%s (%s to %s)", mean, fl_report_number(range.min, low, sizeof(low)),
@@ -177,19 +198,20 @@ void fl_report_p(double p, char *buffer, size_t length)
 		snprintf(buffer, length, "%.2g", p);
 }
 
-static void add_comparison_row(const struct fl_result *result, const struct fl_comparison *c, struct fl_text *to)
+static void add_comparison_row(const struct fl_result *result, const struct fl_comparison *c, size_t column,
+			       struct fl_text *to)
 {
 	char diff[32], low[32], high[32], p[32], word[128];
 	struct fl_report_line line;
 
-	fl_report_line_init(&line, to, KERNEL_COLUMN);
+	fl_report_line_init(&line, to, column);
 	signed_number(c->diff, diff, sizeof(diff));
 	if (isnan(c->ci95[0]))
 		snprintf(word, sizeof(word), "difference %s", diff);
 	else
 		snprintf(word, sizeof(word), "difference %s [%s, %s]", diff, signed_number(c->ci95[0], low, sizeof(low)),
 			 signed_number(c->ci95[1], high, sizeof(high)));
-	fl_report_line_add(&line, KERNEL_COLUMN, word);
+	fl_report_line_add(&line, column, word);
 	if (!isnan(c->p_holm)) {
 		fl_report_p(c->p_holm, p, sizeof(p));
 		snprintf(word, sizeof(word), "p %s", p);
@@ -203,13 +225,13 @@ static void add_comparison_row(const struct fl_result *result, const struct fl_c
 	fl_report_line_end(&line);
 }
 
-static void add_phase(const struct fl_result *result, size_t m, struct fl_text *to)
+static void add_phase(const struct fl_result *result, size_t m, size_t column, struct fl_text *to)
 {
 	for (size_t k = 0; k < result->kernels_count; k++) {
-		add_kernel_row(result, &result->metrics[m], k, to);
+		add_kernel_row(result, &result->metrics[m], k, column, to);
 		for (size_t i = 0; k && i < result->comparisons_count; i++)
 			if (result->comparisons[i].metric == m && result->comparisons[i].b == k)
-				add_comparison_row(result, &result->comparisons[i], to);
+				add_comparison_row(result, &result->comparisons[i], column, to);
 	}
 }
 
@@ -263,7 +285,7 @@ void fl_report_notes(const struct fl_result *result, struct fl_text *to)
 
 void fl_report_table(const struct fl_result *result, bool all_metrics, struct fl_text *to)
 {
-	size_t shown = 0;
+	size_t shown = 0, column;
 
 	fl_report_head(result, to);
 	for (size_t m = 0; m < result->metrics_count; m++) {
@@ -273,10 +295,11 @@ void fl_report_table(const struct fl_result *result, bool all_metrics, struct fl
 		if (!opens_block(result, m, all_metrics))
 			continue;
 		add_metric_head(result, &result->metrics[m], to);
+		column = kernel_column(result, result->metrics[m].name);
 		for (size_t i = m; i < result->metrics_count; i++)
 			if (!strcmp(result->metrics[i].name, result->metrics[m].name) &&
 			    is_shown(result, &result->metrics[i], all_metrics))
-				add_phase(result, i, to);
+				add_phase(result, i, column, to);
 	}
 	if (!shown)
 		fl_text_add(to, "\nThe scenario names no headline metric; --counters shows all of them.\n");

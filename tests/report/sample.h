@@ -34,6 +34,8 @@ static inline void sample_make(struct fl_result *r, size_t kernels, size_t runs)
 	fl_fields_add_int(&r->machine, "cpus", 8);
 	fl_fields_add_int(&r->options, "rounds", 8);
 	fl_fields_add_bool(&r->options, "holes", true);
+	fl_fields_add_quantity(&r->options, "probe", INT64_C(2) << 30, FL_UNIT_BYTES);
+	fl_fields_add_quantity(&r->options, "settle", 60000000000, FL_UNIT_NS);
 	fl_fields_add_text(&r->options, "files", "tmpfs");
 	fl_fields_add_text(&r->tunables, "vm.swappiness", "60");
 	fl_fields_add_text(&r->provenance, "command", "fraglab compare type-pressure --runs 4");
@@ -58,7 +60,7 @@ static inline void sample_make(struct fl_result *r, size_t kernels, size_t runs)
 	sample_put(r, "unmovable_pages", "r4", "pages", FL_BETTER_NONE, true, v);
 	sample_put(r, "zero_counter", "end", "", FL_BETTER_NONE, false, v);
 	SAMPLE(x > 0 ? NAN : 0);
-	sample_put(r, "huge_after_s", "hot1", "s", FL_BETTER_LOWER, true, v);
+	sample_put(r, "huge_after_s", "hot_after_cold", "s", FL_BETTER_LOWER, true, v);
 	for (size_t i = 0; i < kernels * runs; i++) {
 		r->state_hash[i] = 0xfedcba9876543210u - i;
 		r->present[i] = true;
