@@ -165,11 +165,16 @@ static void add_kernel_row(const struct fl_result *result, const struct fl_metri
 			   size_t column, struct fl_text *to)
 {
 	const struct fl_published *published = fl_result_find_published(result, metric->name, metric->phase);
-	const char *figure = published ? fl_report_published(published, result->kernels[kernel], kernel) : "";
+	char figure[80] = "";
 	struct fl_report_spread range = fl_report_range(metric->values + kernel * result->runs, result->runs);
 	char mean[32], low[32], high[32], word[112];
 	struct fl_report_line line;
 
+	/* one kernel alone may be the base or the changed one: both figures are shown */
+	if (published && result->kernels_count == 1 && published->base[0] && published->changed[0])
+		snprintf(figure, sizeof(figure), "%s -> %s", published->base, published->changed);
+	else if (published)
+		snprintf(figure, sizeof(figure), "%s", fl_report_published(published, result->kernels[kernel], kernel));
 	fl_report_line_init(&line, to, column);
 	if (kernel == 0 && metric->phase[0])
 		fl_report_line_add(&line, PHASE_COLUMN, metric->phase);
