@@ -94,7 +94,7 @@ bool fl_compaction_suitable(struct fl_mem *mem, struct fl_caller *who, struct fl
 	return result == FL_COMPACT_CONTINUE;
 }
 
-bool fl_compaction_zonelist_suitable(struct fl_mem *mem, const struct fl_alloc_context *ac, uint32_t alloc_flags)
+bool fl_compaction_zonelist_suitable(struct fl_mem *mem, const struct fl_alloc_context *ac)
 {
 	for (int i = (int)ac->ceiling; i >= 0; i--) {
 		struct fl_zone *zone = &mem->zone[i];
@@ -103,8 +103,8 @@ bool fl_compaction_zonelist_suitable(struct fl_mem *mem, const struct fl_alloc_c
 		if (!zone->managed)
 			continue;
 		available = fl_zone_reclaimable_pages(mem, zone) / ac->order;
-		if (targets_suffice(mem, zone, ac->order, fl_wmark_pages(zone, alloc_flags & FL_ALLOC_WMARK_MASK),
-				    ac->ceiling, (long)available + zone->nr_free_pages))
+		if (targets_suffice(mem, zone, ac->order, fl_wmark_pages(zone, FL_WMARK_MIN), ac->ceiling,
+				    (long)available + zone->nr_free_pages))
 			return true;
 	}
 	return false;

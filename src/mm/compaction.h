@@ -62,8 +62,8 @@ unsigned int fl_compact_gap(const struct fl_mem *mem, unsigned int order);
 bool fl_compaction_suitable(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, unsigned int order,
 			    uint64_t mark, unsigned int ceiling);
 
-/* compaction_zonelist_suitable(): would some zone be suitable if part of what is reclaimable were free? */
-bool fl_compaction_zonelist_suitable(struct fl_mem *mem, const struct fl_alloc_context *ac, uint32_t alloc_flags);
+/* compaction_zonelist_suitable(): would some zone be suitable, at its min mark, if 1/order of what is reclaimable were free? */
+bool fl_compaction_zonelist_suitable(struct fl_mem *mem, const struct fl_alloc_context *ac);
 
 /* Free pages of a zone as a watermark test at this place sees them: NR_FREE_PAGES, or only the chunks that the decision
  * effective_free_order lets count. Also for kswapd's balance test. */

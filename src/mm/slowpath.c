@@ -97,7 +97,7 @@ bool fl_should_compact_retry(struct fl_mem *mem, const struct fl_caller *who, co
 	if (ac->order == 0 || (who->flags & FL_PF_OOM_VICTIM))
 		return false;
 	if (result == FL_COMPACT_SKIPPED)
-		return fl_compaction_zonelist_suitable(mem, ac, alloc_flags);
+		return fl_compaction_zonelist_suitable(mem, ac);
 	if (ac->order > FL_COSTLY_ORDER) {
 		max_retries /= 4;
 		floor = FL_COMPACT_PRIO_MIN_COSTLY;

@@ -198,9 +198,9 @@ static void test_zonelist_is_suitable_when_a_share_of_what_is_reclaimable_would_
 	rig_boot(&r, "7.3", 8);
 	rig_set_marks(r.zone, 100, 130, 170);
 	free_single_pages(&r, 162);
-	assert_false(fl_compaction_zonelist_suitable(r.mem, &ac, FL_WMARK_MIN));
+	assert_false(fl_compaction_zonelist_suitable(r.mem, &ac));
 	rig_free(&r, 1001, 1);
-	assert_true(fl_compaction_zonelist_suitable(r.mem, &ac, FL_WMARK_MIN));
+	assert_true(fl_compaction_zonelist_suitable(r.mem, &ac));
 	rig_done(&r);
 }
 

@@ -55,8 +55,16 @@ static void unmap(struct process *p, unsigned int i)
 
 static void map(struct process *p, unsigned int i)
 {
-	uint32_t pages = (uint32_t)fl_rng_between(&p->rng, 16, 2048);
-	fl_vpn at = fl_mmap(p->w->mem, &p->who, p->mm, &(struct fl_map_request){ .pages = pages });
+	struct fl_map_request request = { .pages = (uint32_t)fl_rng_between(&p->rng, 16, 2048) };
+	uint32_t pages = request.pages;
+	fl_vpn at;
+
+	if (!fl_rng_below(&p->rng, 4)) {
+		request.type = FL_VMA_FILE;
+		request.mapping = p->w->file;
+		request.pgoff = (uint32_t)fl_rng_below(&p->rng, 8200 - pages);
+	}
+	at = fl_mmap(p->w->mem, &p->who, p->mm, &request);
 
 	if (at == FL_VPN_NONE)
 		return;
@@ -120,7 +128,10 @@ static void process_body(struct fl_task *task, void *arg)
 			unmap(p, i);
 			break;
 		case 1:
-			fl_file_read(mem, &p->who, p->w->file, (uint32_t)fl_rng_below(&p->rng, 8000), 200);
+			if (fl_rng_below(&p->rng, 2))
+				fl_file_read(mem, &p->who, p->w->file, (uint32_t)fl_rng_below(&p->rng, 8000), 200);
+			else
+				fl_file_write(mem, &p->who, p->w->file, (uint32_t)fl_rng_below(&p->rng, 8000), 60);
 			break;
 		case 2:
 			for (int n = 0; n < 20; n++)
