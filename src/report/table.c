@@ -161,6 +161,14 @@ static size_t kernel_column(const struct fl_result *result, const char *metric)
 	return PHASE_COLUMN + longest + 2;
 }
 
+/* A long figure ends at the margin. */
+static size_t published_column(const char *figure)
+{
+	size_t length = strlen(figure);
+
+	return PUBLISHED_COLUMN + length > WIDTH && length < WIDTH ? WIDTH - length : PUBLISHED_COLUMN;
+}
+
 static void add_kernel_row(const struct fl_result *result, const struct fl_metric *metric, size_t kernel,
 			   size_t column, struct fl_text *to)
 {
@@ -191,7 +199,7 @@ static void add_kernel_row(const struct fl_result *result, const struct fl_metri
 		fl_report_line_add(&line, 0, word);
 	}
 	if (figure[0])
-		fl_report_line_add(&line, PUBLISHED_COLUMN, figure);
+		fl_report_line_add(&line, published_column(figure), figure);
 	fl_report_line_end(&line);
 }
 
