@@ -41,6 +41,7 @@ void fl_arith_flags(const struct fl_mem_request *request, int order, unsigned in
 
 	memset(ret, 0, sizeof(*ret));
 	ret->can_reclaim = gfp & FL_GFP_DIRECT_RECLAIM;
+	ret->no_marks = (gfp & FL_GFP_MEMALLOC) && !(gfp & FL_GFP_NOMEMALLOC);
 	ret->min_reserve = gfp & FL_GFP_HIGH;
 	ret->harder = is_harder(gfp, release, request->gfp_old_layout);
 	ret->cma = gfp & FL_GFP_MOVABLE;
@@ -294,13 +295,19 @@ static void test_lists(const struct fl_mem_state *state, const struct fl_mem_zon
 }
 
 /* Kernels before 4.4: the pages of smaller orders are taken off and the mark is halved, order by order; CMA counts. */
-static bool passes_by_order(const struct fl_mem_zone *zone, int order, int64_t usable, uint64_t mark)
+static bool passes_by_order(const struct fl_mem_zone *zone, int order, struct fl_arith_test *test)
 {
+	int64_t usable = test->usable + (int64_t)test->cma_pages;
+	uint64_t mark = test->mark;
+
 	for (int o = 0; o < order && o < (int)zone->orders_count; o++) {
 		usable -= (int64_t)(zone->free_blocks[o] << o);
 		mark >>= 1;
-		if (usable <= (int64_t)mark)
-			return false;
+		if (usable > (int64_t)mark)
+			continue;
+		test->by_order_pages = usable > 0 ? (uint64_t)usable : 0;
+		test->by_order_mark = mark;
+		return false;
 	}
 	return true;
 }
@@ -331,10 +338,10 @@ void fl_arith_test(const struct fl_mem_state *state, const struct fl_mem_zone *z
 		ret->min = boost < zone->min ? zone->min - boost : 0;
 		ret->boost = 0;
 	}
-	ret->mark = reduced(ret->min, flags);
-	ret->reserve = without & FL_ARITH_WITHOUT_RESERVE ? 0 : known(reserve);
+	ret->mark = flags->no_marks ? 0 : reduced(ret->min, flags);
+	ret->reserve = without & FL_ARITH_WITHOUT_RESERVE || flags->no_marks ? 0 : known(reserve);
 	ret->pages_ok = ret->usable > (int64_t)(ret->mark + ret->reserve);
 	if (ret->pages_ok && flags->by_order && order > 0)
-		ret->pages_ok = passes_by_order(zone, order, ret->usable + (int64_t)ret->cma_pages, ret->mark);
-	ret->ok = ret->pages_ok && (ret->block_ok || !ret->lists_known);
+		ret->by_order_failed = !passes_by_order(zone, order, ret);
+	ret->ok = ret->pages_ok && !ret->by_order_failed && (ret->block_ok || !ret->lists_known);
 }

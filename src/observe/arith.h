@@ -21,6 +21,7 @@ struct fl_arith_flags {
 	bool highatomic;   /* may take blocks of the highatomic reserve */
 	bool skip_boost;   /* order 0 and atomic: tested again without the boost (since 5.9) */
 	bool by_order;     /* before 4.4: the test goes through the orders and halves min each time */
+	bool no_marks;     /* __GFP_MEMALLOC: no watermark at all */
 	bool can_reclaim;  /* __GFP_DIRECT_RECLAIM: may reclaim and compact */
 	enum fl_mem_kind_of_zone ceiling;
 };
@@ -56,6 +57,8 @@ struct fl_arith_test {
 	uint64_t mark;    /* after reductions for this request */
 	uint64_t reserve; /* lowmem_reserve; 0 when not printed */
 	bool pages_ok;    /* usable > mark + reserve */
+	bool by_order_failed; /* that holds, but too little of it is in larger orders (kernels before 4.4) */
+	uint64_t by_order_pages, by_order_mark; /* where that test failed: what was left, what had to be exceeded */
 	bool lists_known;
 	bool block_ok;    /* a block of that order that this request may take; true for order 0 */
 	bool ok;

@@ -121,7 +121,8 @@ static void judge_zone(const struct fl_diagnosis *d, struct fl_zone_check *check
 		return;
 	if (!check->test.pages_ok) {
 		check->cause = cause_of_pages(d, check);
-	} else if (check->test.lists_known && !check->test.block_ok && !list_may_hide_block(d, check)) {
+	} else if (check->test.by_order_failed ||
+		   (check->test.lists_known && !check->test.block_ok && !list_may_hide_block(d, check))) {
 		check->cause = FL_VERDICT_FRAGMENTATION;
 	} else {
 		check->passes = check->test.lists_known || d->order == 0;
@@ -203,12 +204,12 @@ static uint64_t reclaimable(const struct fl_diagnosis *d)
 	return file + (slab == FL_MEM_NONE ? 0 : slab);
 }
 
+/* Of the main zone: small ones are often called so for nothing. */
 static bool all_unreclaimable(const struct fl_diagnosis *d)
 {
-	for (size_t i = 0; i < d->checks_count; i++)
-		if (d->checks[i].use == FL_ZONE_MAY_USE && d->checks[i].zone->all_unreclaimable)
-			return true;
-	return false;
+	const struct fl_zone_check *check = main_zone(d);
+
+	return check && check->zone->all_unreclaimable;
 }
 
 /* One sixteenth of the zones: below it, reclaim has next to nothing to work on. */
@@ -257,7 +258,7 @@ static void conclude_shortage(struct fl_diagnosis *d)
 				      d->request->kind == FL_MEM_REQUEST_OOM ? "" : " and reclaimable slab", fl_diagnosis_kb(d, amount),
 				      fl_diagnosis_kb(d, fl_diagnosis_managed(d)));
 	if (all_unreclaimable(d))
-		fl_diagnosis_evidence(d, 0, "the kernel calls a zone all_unreclaimable");
+		fl_diagnosis_evidence(d, 0, "the kernel calls the zone all_unreclaimable");
 	if (largest_user(d, &what, &pages))
 		fl_diagnosis_evidence(d, d->state->line_first, "the largest user is %s: %llukB", what, fl_diagnosis_kb(d, pages));
 }
@@ -318,10 +319,10 @@ static void conclude_fragmentation(struct fl_diagnosis *d, const struct fl_zone_
 		    fl_zone_deciding_term(&d->checks[i]))
 			also(d, d->checks[i].cause);
 	conclude(d, FL_VERDICT_FRAGMENTATION,
-		 "External fragmentation: %s has %llukB free, more than its watermark asks, but no block of order %d (%llukB) "
-		 "for this request.",
-		 fl_zone_label(check->zone, label, sizeof(label)), fl_diagnosis_kb(d, check->zone->free), d->order,
-		 fl_diagnosis_kb(d, 1ull << d->order));
+		 "External fragmentation: %s has %llukB free, more than its watermark asks, but %s of order %d (%llukB) for this "
+		 "request.",
+		 fl_zone_label(check->zone, label, sizeof(label)), fl_diagnosis_kb(d, check->zone->free),
+		 check->test.block_ok ? "too few blocks" : "no block", d->order, fl_diagnosis_kb(d, 1ull << d->order));
 	fl_diagnosis_evidence(d, check->zone->lists_line,
 			      "unusable index for order %d in %s: %d of 1000 (the share of free memory in smaller blocks)",
 			      d->order, fl_zone_label(check->zone, label, sizeof(label)),
@@ -456,13 +457,14 @@ static void conclude_untestable(struct fl_diagnosis *d, const struct fl_zone_che
 		 d->order == 0 ? " (at order 0 only the watermark test can fail, never fragmentation)" : "");
 }
 
+/* Kernels before 3.9 print only `present`, which may leave out pages that are free: that says nothing. */
 static bool judge_figures(struct fl_diagnosis *d)
 {
 	for (size_t i = 0; i < d->checks_count; i++) {
 		const struct fl_mem_zone *zone = d->checks[i].zone;
-		uint64_t managed = fl_mem_zone_managed(zone);
+		bool known = zone->managed != FL_MEM_NONE && zone->managed && zone->free != FL_MEM_NONE;
 
-		if (zone->wrapped || (managed != FL_MEM_NONE && zone->free != FL_MEM_NONE && managed && zone->free > managed)) {
+		if (zone->wrapped || (known && zone->free > zone->managed)) {
 			conclude(d, FL_VERDICT_BAD_ACCOUNTING,
 				 "The figures of zone %s are impossible (line %u): a counter of the kernel is wrong, so the watermark "
 				 "test fails whatever is free.", zone->name, zone->line);
@@ -483,7 +485,10 @@ static void judge_by_zones(struct fl_diagnosis *d)
 		return;
 	}
 	fl_evidence_of_zones(d);
-	if ((check = passing_zone(d, FL_ZONE_MAY_USE)))
+	check = passing_zone(d, FL_ZONE_MAY_USE);
+	if (check && zone_with(d, FL_VERDICT_FRAGMENTATION) == low && all_passing_are_near(d))
+		conclude_fragmentation(d, low); /* the zone that should have served it wants blocks, not pages */
+	else if (check)
 		conclude_passing(d, check);
 	else if ((check = zone_with(d, FL_VERDICT_FRAGMENTATION)))
 		conclude_fragmentation(d, check);
@@ -530,6 +535,9 @@ static bool judge_by_kind(struct fl_diagnosis *d)
 			 "larger than the allocator has (a size that nobody checked).");
 		fl_diagnosis_evidence(d, r->line_first, "WARNING at mm/page_alloc.c%s%s", r->trace_count ? ", called through " : "",
 				      r->trace_count ? r->trace[r->trace_count > 2 ? 2 : 0] : "");
+	} else if (r->kind == FL_MEM_REQUEST_OOM && r->has_order && r->order < 0) {
+		conclude(d, FL_VERDICT_HARMLESS, "Somebody called the OOM killer by hand (SysRq-f): no request failed.");
+		fl_diagnosis_evidence(d, r->line_first, "order=-1 stands for that");
 	} else if (r->kind == FL_MEM_REQUEST_CMA) {
 		conclude(d, FL_VERDICT_CMA, "A contiguous range of the CMA area could not be emptied: a page in it is pinned or under "
 			 "writeback, or the area is used up.");

@@ -181,7 +181,10 @@ static void add_blocks(const struct fl_diagnosis *d, const struct fl_zone_check 
 
 	if (d->order <= 0)
 		return;
-	if (!test->lists_known)
+	if (test->by_order_failed)
+		fl_text_add(text, "; but only %llukB of it in larger orders, where kernels before 4.4 want more than %llukB",
+			    fl_diagnosis_kb(d, test->by_order_pages), fl_diagnosis_kb(d, test->by_order_mark));
+	else if (!test->lists_known)
 		fl_text_add(text, "; its free lists are not in the text");
 	else if (test->block_ok)
 		fl_text_add(text, "; %llu free blocks of order %d", (ull)test->blocks, d->order);
@@ -265,6 +268,9 @@ void fl_evidence_of_request(struct fl_diagnosis *d)
 		fl_text_add(&text, " (the text gives no order; 0 is assumed)");
 	fl_diagnosis_evidence(d, r->line_first, "%s", text.data);
 	fl_text_fini(&text);
+	if (r->state_shared)
+		fl_diagnosis_evidence(d, d->state ? d->state->line_first : 0,
+				      "the state of memory was printed for another request: this one came without (rate limit)");
 	if (r->state_before && r->kind != FL_MEM_REQUEST_OOM)
 		fl_diagnosis_evidence(d, d->state ? d->state->line_first : 0,
 				      "the state of memory was printed before this request: it may have changed");

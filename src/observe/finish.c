@@ -340,9 +340,20 @@ static void link_request(const struct fl_mem_report *report, struct fl_mem_reque
 
 void fl_text_finish_report(struct fl_mem_report *report)
 {
-	for (size_t i = 0; i < report->requests_count; i++)
-		if (report->requests[i]->state < 0 || !state_has_figures(report->states[report->requests[i]->state]))
-			link_request(report, report->requests[i]);
+	bool *own = calloc(report->states_count + 1, sizeof(*own));
+
+	for (size_t i = 0; own && i < report->requests_count; i++)
+		if (report->requests[i]->state >= 0 && !report->requests[i]->state_before)
+			own[report->requests[i]->state] = true;
+	for (size_t i = 0; i < report->requests_count; i++) {
+		struct fl_mem_request *request = report->requests[i];
+
+		if (request->state >= 0 && state_has_figures(report->states[request->state]))
+			continue;
+		link_request(report, request);
+		request->state_shared = own && request->state >= 0 && !request->state_before && own[request->state];
+	}
+	free(own);
 	if (report->requests_dropped)
 		fl_mem_report_warn(report, 0, "%llu further requests were counted but not kept (limit %d)",
 				   (unsigned long long)report->requests_dropped, FL_MEM_REQUESTS_MAX);

@@ -205,6 +205,7 @@ struct fl_mem_request {
 	bool vm_struct;      /* vmalloc failed for address space, not for pages */
 	bool pagefault_oom;  /* OOM called from the end of a page fault, without a request of its own */
 	bool state_before;   /* the state was printed before this request, not by it */
+	bool state_shared;   /* it was printed for another request: this one came without (rate limit) */
 	unsigned int repeats; /* how often the same was printed again without a state */
 	char *trace[24];     /* functions of the call trace, the allocator's own left out */
 	unsigned int trace_count;

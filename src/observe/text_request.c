@@ -210,6 +210,11 @@ static void parse_order(struct fl_text_reader *reader, struct fl_mem_request *re
 	size_t digits = strspn(text, "0123456789");
 	char number[16];
 
+	if (!strcmp(text, "-1")) { /* SysRq-f */
+		request->order = -1;
+		request->has_order = true;
+		return;
+	}
 	if (!digits || digits >= sizeof(number))
 		return;
 	memcpy(number, text, digits);

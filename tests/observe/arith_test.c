@@ -111,6 +111,19 @@ static void test_nomemalloc_keeps_the_quarter(void **unused)
 	fl_mem_report_fini(&report);
 }
 
+static void test_memalloc_needs_no_more_than_a_free_page(void **unused)
+{
+	struct fl_mem_report report;
+	struct fl_mem_state *state = state_of(&report);
+	struct fl_mem_zone *zone = zone_of(state, "Normal", 1, 1000);
+
+	assert_true(tested(state, zone, "GFP_ATOMIC|__GFP_MEMALLOC", 0, 6012, 0).ok);
+	assert_false(tested(state, zone, "GFP_ATOMIC|__GFP_MEMALLOC|__GFP_NOMEMALLOC", 0, 6012, 0).ok);
+	zone->free = 0;
+	assert_false(tested(state, zone, "GFP_ATOMIC|__GFP_MEMALLOC", 0, 6012, 0).ok);
+	fl_mem_report_fini(&report);
+}
+
 static void test_free_cma_counts_for_movable_requests_only(void **unused)
 {
 	struct fl_mem_report report;
@@ -171,7 +184,8 @@ static void test_before_4_4_small_orders_do_not_count_for_large_ones(void **unus
 	zone->free_blocks[0] = 9800;
 	zone->free_blocks[3] = 25; /* 200 pages: not more than 1000/8, but the mark of order 1 is 500 */
 	assert_true(tested(state, zone, "GFP_KERNEL", 3, 4019, 0).ok);
-	assert_false(tested(state, zone, "GFP_KERNEL", 3, 3010, 0).pages_ok);
+	assert_false(tested(state, zone, "GFP_KERNEL", 3, 3010, 0).ok);
+	assert_true(tested(state, zone, "GFP_KERNEL", 3, 3010, 0).by_order_failed);
 	fl_mem_report_fini(&report);
 }
 
@@ -326,6 +340,7 @@ int main(void)
 		cmocka_unit_test(test_atomic_request_may_go_to_three_eighths_of_min),
 		cmocka_unit_test(test_nowait_alone_lowers_min_only_before_4_4),
 		cmocka_unit_test(test_nomemalloc_keeps_the_quarter),
+		cmocka_unit_test(test_memalloc_needs_no_more_than_a_free_page),
 		cmocka_unit_test(test_free_cma_counts_for_movable_requests_only),
 		cmocka_unit_test(test_free_highatomic_is_taken_off_when_known_else_the_reserved),
 		cmocka_unit_test(test_blocks_of_cma_and_highatomic_are_not_for_everybody),

@@ -103,6 +103,7 @@ static void test_every_fixture_gives_its_verdict(void **unused)
 		{ "unknown-passes.txt", 1, 1, FL_VERDICT_UNKNOWN },
 		{ "unknown-no-state.txt", 1, 0, FL_VERDICT_UNKNOWN },
 		{ "interleaved.txt", 1, 1, FL_VERDICT_UNKNOWN },
+		{ "kernel-2.6.32.txt", 1, 1, FL_VERDICT_FRAGMENTATION },
 		{ "kernel-2.5.txt", 0, 1, 0 },
 		{ "rsyslog.txt", 0, 1, 0 },
 		{ "one-line.txt", 0, 1, 0 },
@@ -490,6 +491,33 @@ static void test_kill_line_alone_is_a_request(void **unused)
 	fl_mem_report_fini(&report);
 }
 
+static void test_oom_killer_called_by_hand_is_harmless(void **unused)
+{
+	static const char text[] = "kworker/0:1 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=-1, oom_score_adj=0\n";
+	struct fl_mem_report report;
+
+	read_bytes(text, strlen(text), &report);
+	assert_int_equal(verdict_of(&report, 0), FL_VERDICT_HARMLESS);
+	fl_mem_report_fini(&report);
+}
+
+static void test_request_without_its_own_state_says_whose_it_uses(void **unused)
+{
+	struct fl_mem_report report;
+	struct fl_text text;
+
+	fl_text_init(&text);
+	fl_text_add(&text, "other: page allocation failure: order:0, mode:0x820(GFP_ATOMIC), nodemask=(null)\n");
+	slurp("watermark.txt", &text);
+	read_bytes(text.data, text.length, &report);
+	assert_int_equal(report.requests_count, 2);
+	assert_int_equal(report.requests[0]->state, 0);
+	assert_true(report.requests[0]->state_shared);
+	assert_false(report.requests[1]->state_shared);
+	fl_mem_report_fini(&report);
+	fl_text_fini(&text);
+}
+
 static void test_sum_that_does_not_agree_is_reported(void **unused)
 {
 	static const char text[] = "Mem-Info:\nNode 0 Normal free:4000kB min:100kB low:125kB high:150kB\n"
@@ -714,6 +742,8 @@ int main(void)
 		cmocka_unit_test(test_trace_lines_are_counted_and_timed),
 		cmocka_unit_test(test_figures_of_a_memory_cgroup_are_not_vmstat),
 		cmocka_unit_test(test_kill_line_alone_is_a_request),
+		cmocka_unit_test(test_oom_killer_called_by_hand_is_harmless),
+		cmocka_unit_test(test_request_without_its_own_state_says_whose_it_uses),
 		cmocka_unit_test(test_sum_that_does_not_agree_is_reported),
 		cmocka_unit_test(test_21_orders_and_8_kib_pages),
 		cmocka_unit_test(test_letters_are_roles_and_unknown_ones_are_kept),
