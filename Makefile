@@ -6,12 +6,13 @@ TESTFLAGS ?=
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 SHELL = /bin/sh
 
-.PHONY: all deps deps-ci configure build test bench install clean help
+.PHONY: all demo deps deps-ci configure build test bench install clean help
 
 all: build
 
 help:
 	@echo "make            build $(BUILD)/fraglab"
+	@echo "make demo       build, then compare two kernels on a scenario, with statistics"
 	@echo "make test       build and run all tests; ends with: N passed, N failed, N skipped"
 	@echo "make bench      speed of the model's parts"
 	@echo "make install    program, scenarios, manual, completion (PREFIX=/usr/local, DESTDIR)"
@@ -31,6 +32,10 @@ configure: deps
 build: configure
 	@ninja -C $(BUILD) -j $(JOBS) --quiet
 
+# The main job: kernels side by side on one scenario, with statistics.
+demo: build
+	$(BUILD)/fraglab compare guard-pages --kernel 7.3~guard-accounting --kernel 7.3 --runs 4
+
 test: build
 	@tests/run --jobs $(JOBS) $(TESTFLAGS) $(BUILD)
 
@@ -42,4 +47,4 @@ install: build
 	@meson install -C $(BUILD) --no-rebuild --quiet
 
 clean:
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) build-clang build-asan build-gcc-O0 build-clang-O0
