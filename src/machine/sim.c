@@ -250,10 +250,10 @@ static void sim_close(struct fl_backend *vm)
 	if (vm->swap)
 		fl_device_free(vm->swap);
 	fl_tracer_fini(&vm->tracer);
+	if (vm->sim)
+		fl_sim_free(vm->sim); /* before the memory: daemons wait on queues in it */
 	fl_mem_free(vm->mem);
 	free(vm->workers);
-	if (vm->sim)
-		fl_sim_free(vm->sim);
 	free(vm);
 }
 

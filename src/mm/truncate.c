@@ -36,9 +36,8 @@ static void drop_other_entries(struct fl_mem *mem, struct fl_caller *who, struct
 	for (uint32_t i = start; i < end && i < m->nodes * FL_NODE_PAGES; i++) {
 		uint32_t entry = fl_mapping_entry(m, i);
 
-		if (!entry)
+		if (!entry || fl_entry_is_page(entry)) /* a writer has extended the file again meanwhile */
 			continue;
-		FL_ASSERT(!fl_entry_is_page(entry));
 		fl_mapping_node(m, i)->entry[i % FL_NODE_PAGES] = 0;
 		fl_mapping_node(m, i)->used--;
 		if ((entry & FL_ENTRY_TYPE) == FL_ENTRY_SWAP) {

@@ -30,7 +30,8 @@ void fl_reclaim_fini(struct fl_mem *mem);
 uint64_t fl_reclaim_hash(const struct fl_mem *mem, uint64_t hash);
 void fl_reclaim_check(struct fl_mem *mem);
 
-/* kswapd_run(): makes the kswapd task of the node in mem->sim and starts it. */
+/* kswapd_run(): makes the kswapd task of the node in mem->sim and starts it. The simulation is freed before the memory: its
+ * tasks wait on queues of the memory. */
 struct fl_task *fl_kswapd_start(struct fl_mem *mem);
 
 /* balance_pgdat(): one run in the name of `who` (kswapd; tests): the order that is left to care for. May switch. */

@@ -27,6 +27,7 @@ struct fixture {
 	struct fl_geometry geometry;
 	struct fl_settings settings;
 	struct fl_kernel kernel;
+	struct fl_sim *sim; /* NULL: no time */
 	struct fl_mem *mem;
 	struct fl_task task[4];
 	struct fl_caller who;
@@ -60,6 +61,7 @@ static inline void fixture_boot(struct fixture *f, const char *kernel)
 		.decide = &f->kernel.decide,
 		.settings = &f->settings,
 		.cost = &fl_cost_default,
+		.sim = f->sim,
 	});
 	for (unsigned int cpu = 0; cpu < 4; cpu++)
 		f->task[cpu] = (struct fl_task){ .cpu = (uint16_t)cpu, .name = "test" };
