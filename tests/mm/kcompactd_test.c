@@ -21,7 +21,7 @@ static void count_event(void *arg, const struct fl_trace_event *event)
 static void daemon_boot(struct daemon *d, const char *kernel, unsigned int blocks)
 {
 	rig_boot(&d->r, kernel, blocks);
-	d->sim = fl_sim_new(1, 2);
+	d->sim = fl_sim_new(1, 1);
 	d->r.mem->sim = d->sim;
 	fl_kcompactd_new(d->r.mem);
 	d->r.mem->set.compaction_proactiveness = 0;
