@@ -1,0 +1,156 @@
+/*
+ * `fraglab inspect` as typed: exit status, which stream gets what, sentences for bad input. The program is FL_FRAGLAB,
+ * fixtures are below FL_TEST_ROOT; the whole program runs, with a fake model that inspect does not need.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../golden.h"
+
+static char folder[] = "inspect-test-XXXXXX";
+
+struct done {
+	int status;
+	char *out, *err;
+};
+
+/* Runs a line of the shell in which $F is the program, $X the folder of the fixtures and $D a folder of our own. */
+static struct done shell(const char *line)
+{
+	struct done d;
+	char *command, path[64];
+
+	assert_true(asprintf(&command, "F=\"$FL_FRAGLAB\"; X=\"$FL_TEST_ROOT/observe/fixtures\"; D=%s; ( %s ) >%s/out 2>%s/err",
+			     folder, line, folder, folder) > 0);
+	d.status = system(command);
+	d.status = WIFEXITED(d.status) ? WEXITSTATUS(d.status) : 128;
+	free(command);
+	snprintf(path, sizeof(path), "%s/out", folder);
+	d.out = golden_read(path);
+	snprintf(path, sizeof(path), "%s/err", folder);
+	d.err = golden_read(path);
+	return d;
+}
+
+static void release(struct done *d)
+{
+	free(d->out);
+	free(d->err);
+}
+
+static void expect_refusal(int status, const char *line, const char *words)
+{
+	struct done d = shell(line);
+
+	if (d.status != status || *d.out || !strstr(d.err, words) || strncmp(d.err, "fraglab: ", 9))
+		fail_msg("%s: status %d, out \"%s\", err \"%s\"", line, d.status, d.out, d.err);
+	release(&d);
+}
+
+static void test_a_dump_gives_its_verdict_on_standard_output(void **unused)
+{
+	struct done d = shell("$F inspect $X/fragmentation.txt");
+
+	assert_int_equal(d.status, 0);
+	assert_non_null(strstr(d.out, "Verdict: fragmentation"));
+	assert_non_null(strstr(d.out, "echo 1 > /proc/sys/vm/compact_memory"));
+	assert_string_equal(d.err, "");
+	release(&d);
+	d = shell("$F inspect - <$X/shortage.txt");
+	assert_int_equal(d.status, 0);
+	assert_non_null(strstr(d.out, "Verdict: shortage"));
+	release(&d);
+}
+
+static void test_json_alone_goes_to_standard_output(void **unused)
+{
+	struct done d = shell("$F inspect $X/boost.txt --json -");
+	json_t *document = json_loads(d.out, 0, NULL), *request;
+
+	assert_int_equal(d.status, 0);
+	assert_non_null(document);
+	request = json_array_get(json_object_get(document, "requests"), 0);
+	assert_string_equal(json_string_value(json_object_get(request, "verdict")), "boost");
+	json_decref(document);
+	release(&d);
+}
+
+static void test_json_file_and_quiet(void **unused)
+{
+	struct done d = shell("$F inspect $X/boost.txt --json $D/x.json --quiet && test -s $D/x.json");
+
+	assert_int_equal(d.status, 0);
+	assert_string_equal(d.out, "");
+	release(&d);
+}
+
+static void test_bad_input_is_a_sentence_and_status_2(void **unused)
+{
+	expect_refusal(2, "$F inspect $D/absent.txt", "absent.txt: cannot be opened: No such file");
+	expect_refusal(2, ": >$D/empty && $F inspect $D/empty", "the file is empty");
+	expect_refusal(2, "head -c 5000 $F >$D/binary && $F inspect $D/binary", "binary");
+	expect_refusal(2, "echo Dear all >$D/mail && $F inspect $D/mail", "nothing in its 1 lines is about memory");
+	expect_refusal(2, "mkdir -p $D/none && $F inspect $D/none", "holds no file that tells about memory");
+	expect_refusal(2, "$F inspect --root $D/absent", "absent");
+	expect_refusal(2, "$F inspect $X/boost.txt --map", "--map is about a host");
+	expect_refusal(2, "$F inspect --count 3", "--watch INTERVAL is missing");
+	expect_refusal(2, "$F inspect --watch 1s --json -", "do not go with it");
+	expect_refusal(2, "$F inspect a b", "one word too many");
+	expect_refusal(2, "$F inspect $X/boost.txt --json $D/absent/x.json", "cannot be");
+}
+
+static void test_output_that_cannot_be_written_is_status_1(void **unused)
+{
+	struct done d = shell("$F inspect $X/boost.txt >/dev/full");
+
+	assert_int_equal(d.status, 1);
+	assert_non_null(strstr(d.err, "fraglab: "));
+	release(&d);
+}
+
+static void test_partly_readable_text_is_used_with_a_warning(void **unused)
+{
+	struct done d = shell("$F inspect $X/malformed-rows.txt");
+
+	assert_int_equal(d.status, 0);
+	assert_non_null(strstr(d.out, "no request"));
+	assert_non_null(strstr(d.out, "line 2     zone DMA32 has 12 columns"));
+	release(&d);
+}
+
+static int make_folder(void **state)
+{
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	return system(command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_dump_gives_its_verdict_on_standard_output),
+		cmocka_unit_test(test_json_alone_goes_to_standard_output),
+		cmocka_unit_test(test_json_file_and_quiet),
+		cmocka_unit_test(test_bad_input_is_a_sentence_and_status_2),
+		cmocka_unit_test(test_output_that_cannot_be_written_is_status_1),
+		cmocka_unit_test(test_partly_readable_text_is_used_with_a_warning),
+	};
+
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
