@@ -49,7 +49,8 @@ void fl_bio_submit(struct fl_mem *mem, struct fl_caller *who, struct fl_device *
 	uint64_t pages = 0;
 
 	FL_ASSERT(count > 0 && count <= FL_BIO_PAGES);
-	*bio = (struct fl_bio){ .mem = mem, .end = end, .slot_wait = slot_wait, .count = count };
+	*bio = (struct fl_bio){ .mem = mem, .end = end, .slot_wait = slot_wait, .count = count,
+				.folio = (fl_pfn *)(bio + 1) };
 	bio->next = &io->bios;
 	bio->prev = io->bios.prev;
 	bio->prev->next = bio->next->prev = bio;

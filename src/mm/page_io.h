@@ -19,7 +19,7 @@ struct fl_bio {
 	void (*end)(struct fl_mem *mem, struct fl_caller *irq, fl_pfn folio);
 	struct fl_waitqueue *slot_wait; /* woken when the request is complete; may be NULL */
 	uint32_t count;
-	fl_pfn folio[];
+	fl_pfn *folio; /* behind the struct, in the same piece of memory */
 };
 
 struct fl_page_io {
