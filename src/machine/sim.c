@@ -10,11 +10,15 @@
 
 #include "base/hash.h"
 #include "machine/census.h"
-#include "mm/buddy.h"
+#include "mm/compaction.h"
+#include "mm/dcache.h"
 #include "mm/oom_kill.h"
+#include "mm/page_writeback.h"
 #include "mm/pcp.h"
 #include "mm/swap.h"
+#include "mm/swapfile.h"
 #include "mm/sysctl.h"
+#include "mm/vmscan.h"
 #include "sim/platform.h"
 
 #define TICK_NS FL_S_NS /* vm.stat_interval */
@@ -115,6 +119,12 @@ static int64_t knob_verb(struct fl_agent *agent, const struct fl_op *op)
 		return set_tunable(agent, op);
 	case FL_VERB_DRAIN:
 		return drain(agent);
+	case FL_VERB_COMPACT:
+		fl_compact_memory(vm->mem, &agent->who);
+		return 0;
+	case FL_VERB_DROP_CACHES:
+		fl_drop_caches(vm->mem, &agent->who, (unsigned int)op->count);
+		return 0;
 	case FL_VERB_SAMPLE:
 		fl_task_settle(agent->task);
 		sample(vm, op->name);
@@ -175,7 +185,7 @@ static void tick(struct fl_timer *timer, void *arg)
 	fl_timer_set(vm->sim, timer, fl_sim_now(vm->sim) + TICK_NS, tick, vm);
 }
 
-/* The daemons of the node: a task of its own each. kswapd, kcompactd and khugepaged are started here. */
+/* The daemons of the node: a task of its own each. khugepaged will be started here too. */
 static void start_daemons(struct fl_backend *vm)
 {
 	char name[32];
@@ -187,6 +197,9 @@ static void start_daemons(struct fl_backend *vm)
 		vm->workers[cpu]->cpu = (uint16_t)cpu;
 		fl_task_bind(vm->workers[cpu], (int)cpu);
 	}
+	fl_kswapd_start(vm->mem);
+	fl_kcompactd_new(vm->mem);
+	fl_flusher_start(vm->mem);
 	fl_timer_set(vm->sim, &vm->tick, TICK_NS, tick, vm);
 }
 
@@ -215,8 +228,13 @@ static void oom_kill(void *arg, uint32_t id)
 {
 	struct fl_backend *vm = arg;
 
-	vm->processes[id - 1]->no_memory = true;
-	fl_sim_process_kill(vm, vm->processes[id - 1]);
+	struct fl_sim_process *victim = vm->processes[id - 1];
+
+	victim->no_memory = true;
+	for (uint32_t i = 0; i < vm->agents_count; i++) /* tsk_is_oom_victim(): may use the reserves */
+		if (vm->agents[i]->process == victim)
+			vm->agents[i]->who.flags |= FL_PF_OOM_VICTIM;
+	fl_sim_process_kill(vm, victim);
 }
 
 void fl_sim_no_memory(struct fl_agent *agent)
@@ -252,9 +270,17 @@ static void sim_close(struct fl_backend *vm)
 	fl_tracer_fini(&vm->tracer);
 	if (vm->sim)
 		fl_sim_free(vm->sim); /* before the memory: daemons wait on queues in it */
+	if (vm->mem->kcompactd)
+		fl_kcompactd_free(vm->mem);
 	fl_mem_free(vm->mem);
 	free(vm->workers);
 	free(vm);
+}
+
+static void make_swap(struct fl_backend *vm)
+{
+	vm->swap = fl_device_new(vm->sim, &swap_model);
+	fl_swapon(vm->mem, vm->swap, (uint32_t)(vm->machine.swap_bytes >> vm->mem->page_shift), false);
 }
 
 static void make_machine(struct fl_backend *vm, const struct fl_backend_request *request)
@@ -268,10 +294,11 @@ static void make_machine(struct fl_backend *vm, const struct fl_backend_request 
 	vm->mem = fl_mem_new(&config);
 	vm->disk = fl_device_new(vm->sim, &disk_model);
 	if (vm->machine.swap_bytes)
-		vm->swap = fl_device_new(vm->sim, &swap_model);
+		make_swap(vm);
+	fl_dcache_set_pages(vm->mem, fl_file_cached);
 	if (request->trace)
 		fl_tracer_init(&vm->tracer, vm->mem, request->trace);
-	(void)oom_candidate, (void)oom_kill;
+	fl_oom_set_ops(vm->mem, &(struct fl_oom_ops){ oom_candidate, oom_kill, vm });
 }
 
 static int sim_open(const struct fl_backend_request *request, struct fl_record *record, struct fl_backend **ret,

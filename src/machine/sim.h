@@ -12,8 +12,11 @@
 #include "machine/sample.h"
 #include "machine/trace.h"
 #include "machine/verbs.h"
+#include "mm/filemap.h"
 #include "mm/process.h"
 #include "sim/device.h"
+
+#define FL_SIM_DISK_BYTES (UINT64_C(1) << 40)
 
 struct fl_agent;
 
@@ -70,6 +73,8 @@ struct fl_backend {
 	struct fl_sampler sampler;
 	struct fl_tracer tracer;
 	struct fl_device *disk, *swap;
+	bool has_block_device;
+	fl_mapping_id block_device; /* page cache of the raw disk */
 	struct fl_task **workers; /* one a CPU: what vmstat_update does */
 	struct fl_timer tick;
 	struct fl_agent **agents;

@@ -8,7 +8,10 @@
 #include "base/rng.h"
 #include "machine/sim.h"
 #include "mm/dcache.h"
+#include "mm/filemap.h"
 #include "mm/ipc.h"
+
+#define READ_STEP 256u /* pages of one read(): 1 MiB of 4K pages, as dd bs=1M */
 
 void fl_sim_set_free(struct fl_id_set *set)
 {
@@ -18,34 +21,62 @@ void fl_sim_set_free(struct fl_id_set *set)
 
 /* ---- files ---- */
 
+/* The contents: on tmpfs written now, on ext4 on the disk already and not cached. FL_MAPPING_NONE for an empty file. */
+static fl_mapping_id make_content(struct fl_agent *agent, const struct fl_op *op, uint32_t pages)
+{
+	struct fl_mem *mem = agent->vm->mem;
+	fl_mapping_id id;
+
+	if (!pages)
+		return FL_MAPPING_NONE;
+	if (!(op->flags & FL_OP_TMPFS))
+		return fl_file_create(mem, FL_MAPPING_REGULAR, agent->vm->disk, pages);
+	id = fl_file_create(mem, FL_MAPPING_SHMEM, NULL, 0);
+	fl_file_write(mem, &agent->who, id, 0, pages);
+	return id;
+}
+
+/* Adds one file to the set; false: no memory. */
+static bool create_file(struct fl_agent *agent, const struct fl_op *op, struct fl_id_set *set)
+{
+	struct fl_mem *mem = agent->vm->mem;
+	uint32_t id;
+
+	fl_charge(agent->task, mem->cost->file_open);
+	id = fl_dentry_create(mem, &agent->who, op->flags & FL_OP_TMPFS ? FL_FS_TMPFS : FL_FS_EXT4);
+	if (id == UINT32_MAX)
+		return false;
+	set->id[set->count] = id;
+	set->content[set->count] = make_content(agent, op, set->pages);
+	if (set->content[set->count] != FL_MAPPING_NONE)
+		fl_dentry_set_mapping(mem, id, set->content[set->count]);
+	set->count++;
+	fl_cond_resched(agent->task);
+	return true;
+}
+
 static int64_t create_files(struct fl_agent *agent, const struct fl_op *op)
 {
-	struct fl_backend *vm = agent->vm;
-	enum fl_fs fs = op->flags & FL_OP_TMPFS ? FL_FS_TMPFS : FL_FS_EXT4;
+	uint64_t pages = fl_sim_pages(agent->vm, op->size);
 	struct fl_thing thing = { .kind = FL_THING_FILES };
 
-	if (op->size)
-		return fl_sim_refuse(agent, "the model does not have the contents of files yet: size must be 0");
+	if (pages > UINT32_MAX / 2)
+		return -EFBIG;
+	thing.set.pages = (uint32_t)pages;
 	thing.set.id = fl_xmalloc(op->count * sizeof(*thing.set.id));
-	while (thing.set.count < op->count && !agent->process->dying) {
-		uint32_t id;
-
-		fl_charge(agent->task, vm->mem->cost->file_open);
-		id = fl_dentry_create(vm->mem, &agent->who, fs);
-		if (id == UINT32_MAX)
+	thing.set.content = fl_xmalloc(op->count * sizeof(*thing.set.content));
+	while (thing.set.count < op->count && !agent->process->dying)
+		if (!create_file(agent, op, &thing.set))
 			break;
-		thing.set.id[thing.set.count++] = id;
-		fl_cond_resched(agent->task);
-	}
 	if (thing.set.count)
-		return fl_sim_thing_new(vm, &thing);
+		return fl_sim_thing_new(agent->vm, &thing);
 	fl_sim_set_free(&thing.set);
 	return -ENOMEM;
 }
 
 static int64_t delete_files(struct fl_agent *agent, const struct fl_op *op)
 {
-	struct fl_backend *vm = agent->vm;
+	struct fl_mem *mem = agent->vm->mem;
 	struct fl_thing *thing = fl_sim_thing(agent, op->handle, FL_THING_FILES);
 	struct fl_id_set set;
 
@@ -54,30 +85,80 @@ static int64_t delete_files(struct fl_agent *agent, const struct fl_op *op)
 	set = thing->set;
 	thing->kind = FL_THING_GONE;
 	for (uint32_t i = 0; i < set.count; i++) {
-		fl_charge(agent->task, vm->mem->cost->syscall);
-		fl_dentry_delete(vm->mem, &agent->who, set.id[i]);
+		fl_charge(agent->task, mem->cost->syscall);
+		if (set.content[i] != FL_MAPPING_NONE)
+			fl_file_delete(mem, &agent->who, set.content[i]);
+		fl_dentry_delete(mem, &agent->who, set.id[i]);
 		fl_cond_resched(agent->task);
 	}
 	fl_sim_set_free(&set);
 	return set.count;
 }
 
-/* Opens and closes each file of the set, as `ls` or a build does. */
-static int64_t read_files(struct fl_agent *agent, const struct fl_op *op)
+/* The pages of each file that an operation is about; false after a refusal. */
+static bool get_range(struct fl_agent *agent, const struct fl_op *op, const struct fl_id_set *set, uint32_t *first,
+		      uint32_t *pages)
 {
-	struct fl_backend *vm = agent->vm;
-	struct fl_thing *thing = fl_sim_thing(agent, op->handle, FL_THING_FILES);
-	uint32_t count = thing ? thing->set.count : 0, opened = 0;
+	uint64_t page = agent->vm->machine.page_bytes, size = set->pages * page;
 
+	if (op->offset % page || op->offset > size || op->length > size - op->offset) {
+		fl_sim_refuse(agent, "the range of %lu bytes from %lu on is not inside files of %lu bytes",
+			      (unsigned long)op->length, (unsigned long)op->offset, (unsigned long)size);
+		return false;
+	}
+	*first = (uint32_t)(op->offset / page);
+	*pages = op->length ? (uint32_t)fl_sim_pages(agent->vm, op->length) : set->pages - *first;
+	return true;
+}
+
+/* Opens each file, reads or writes its range, closes it: as `ls`, `cat` or a build does. Files that were opened. */
+static int64_t use_files(struct fl_agent *agent, const struct fl_op *op)
+{
+	struct fl_mem *mem = agent->vm->mem;
+	struct fl_thing *thing = fl_sim_thing(agent, op->handle, FL_THING_FILES);
+	uint32_t count = thing ? thing->set.count : 0, opened = 0, first, pages;
+
+	if (!thing || !get_range(agent, op, &thing->set, &first, &pages))
+		return 0;
 	for (uint32_t i = 0; i < count && !agent->process->dying; i++) {
+		fl_mapping_id content;
+
 		thing = fl_sim_thing(agent, op->handle, FL_THING_FILES);
 		if (!thing)
 			break; /* deleted by somebody else meanwhile */
-		fl_charge(agent->task, vm->mem->cost->file_open);
-		opened += fl_dentry_lookup(vm->mem, &agent->who, thing->set.id[i]);
+		content = thing->set.content[i];
+		fl_charge(agent->task, mem->cost->file_open);
+		opened += fl_dentry_lookup(mem, &agent->who, thing->set.id[i]);
+		if (content != FL_MAPPING_NONE && op->verb == FL_VERB_READ_FILES)
+			fl_file_read(mem, &agent->who, content, first, pages);
+		else if (content != FL_MAPPING_NONE)
+			fl_file_write(mem, &agent->who, content, first, pages);
 		fl_cond_resched(agent->task);
 	}
 	return opened;
+}
+
+/* The block device itself: its page cache is asked for with an Unmovable mask. Bytes read. */
+static int64_t read_device(struct fl_agent *agent, const struct fl_op *op)
+{
+	struct fl_backend *vm = agent->vm;
+	uint64_t end = fl_sim_pages(vm, op->offset + op->length), at = op->offset >> vm->mem->page_shift, read = 0;
+
+	if (end > FL_SIM_DISK_BYTES >> vm->mem->page_shift)
+		return fl_sim_refuse(agent, "the disk of the machine has %lu bytes", (unsigned long)FL_SIM_DISK_BYTES);
+	if (!vm->has_block_device) {
+		vm->has_block_device = true;
+		vm->block_device = fl_file_create(vm->mem, FL_MAPPING_BLOCKDEV, vm->disk,
+						  (uint32_t)(FL_SIM_DISK_BYTES >> vm->mem->page_shift));
+	}
+	for (; at < end && !agent->process->dying; at += READ_STEP) {
+		uint32_t pages = end - at < READ_STEP ? (uint32_t)(end - at) : READ_STEP;
+
+		fl_charge(agent->task, vm->mem->cost->syscall);
+		read += fl_file_read(vm->mem, &agent->who, vm->block_device, (uint32_t)at, pages);
+		fl_cond_resched(agent->task);
+	}
+	return (int64_t)(read * vm->machine.page_bytes);
 }
 
 /* ---- channels ---- */
@@ -151,7 +232,10 @@ int64_t fl_sim_file_verb(struct fl_agent *agent, const struct fl_op *op)
 	case FL_VERB_DELETE_FILES:
 		return delete_files(agent, op);
 	case FL_VERB_READ_FILES:
-		return read_files(agent, op);
+	case FL_VERB_WRITE_FILES:
+		return use_files(agent, op);
+	case FL_VERB_READ_DEVICE:
+		return read_device(agent, op);
 	case FL_VERB_PIPES:
 	case FL_VERB_SOCKETS:
 		return make_channels(agent, op);

@@ -64,13 +64,34 @@ static int64_t new_mapping(struct fl_agent *agent, const struct fl_map_request *
 							       .mapping = { agent->process, start, request->pages } });
 }
 
+/* Sets what a mapping of a file or of shared memory names; false after a refusal. */
+static bool map_content(struct fl_agent *agent, const struct fl_op *op, struct fl_map_request *request)
+{
+	struct fl_thing *thing;
+
+	if (op->flags & FL_OP_SHMEM) {
+		request->type = FL_VMA_SHMEM;
+		request->mapping = fl_file_create(agent->vm->mem, FL_MAPPING_SHMEM, NULL, request->pages);
+		return true;
+	}
+	thing = fl_sim_thing(agent, op->file, FL_THING_FILES);
+	if (!thing)
+		return false;
+	if (op->number >= thing->set.count || thing->set.content[op->number] == FL_MAPPING_NONE) {
+		fl_sim_refuse(agent, "the set has no file %lu with contents", (unsigned long)op->number + 1);
+		return false;
+	}
+	request->mapping = thing->set.content[op->number];
+	request->type = fl_file_type(agent->vm->mem, request->mapping) == FL_MAPPING_SHMEM ? FL_VMA_SHMEM : FL_VMA_FILE;
+	request->pages = thing->set.pages;
+	return true;
+}
+
 static int64_t map(struct fl_agent *agent, const struct fl_op *op)
 {
 	uint64_t pages = fl_sim_pages(agent->vm, op->length);
 	struct fl_map_request request = { .flags = vma_flags(op->flags), .type = FL_VMA_ANON };
 
-	if (op->flags & (FL_OP_FILE | FL_OP_SHMEM))
-		return fl_sim_refuse(agent, "the model does not have mappings of files yet");
 	if (pages > UINT32_MAX / 2)
 		return -ENOMEM;
 	request.pages = (uint32_t)pages;
@@ -78,6 +99,8 @@ static int64_t map(struct fl_agent *agent, const struct fl_op *op)
 		request.align = 1u << agent->vm->mem->pmd_order;
 		request.misalign = 1;
 	}
+	if (op->flags & (FL_OP_FILE | FL_OP_SHMEM) && !map_content(agent, op, &request))
+		return 0;
 	return new_mapping(agent, &request);
 }
 

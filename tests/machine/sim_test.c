@@ -315,6 +315,57 @@ static void test_pipes_sockets_and_files_take_kernel_memory(void **state)
 	fl_record_fini(&record);
 }
 
+static void test_contents_of_files_and_devices_are_cached(void **state)
+{
+	static const struct fl_op ops[] = {
+		{ FL_VERB_CREATE_FILES, .count = 10, .size = MIB },
+		{ FL_VERB_SAMPLE, .name = "a" },
+		{ FL_VERB_READ_FILES, .handle = -1 },
+		{ FL_VERB_SAMPLE, .name = "b" },
+		{ FL_VERB_CREATE_FILES, .count = 4, .size = MIB, .flags = FL_OP_TMPFS },
+		{ FL_VERB_READ_DEVICE, .length = 8 * MIB },
+		{ FL_VERB_SAMPLE, .name = "c" },
+		{ FL_VERB_DROP_CACHES, .count = 3 },
+		{ FL_VERB_SAMPLE, .name = "d" },
+		{ FL_VERB_MAP, .flags = FL_OP_FILE, .file = 2, .number = 1 },
+		{ FL_VERB_TOUCH, .handle = -10, .flags = FL_OP_READ },
+		{ FL_VERB_RESIDENT, .handle = -10 },
+		{ FL_VERB_MAP, .length = MIB, .flags = FL_OP_SHMEM },
+		{ FL_VERB_TOUCH, .handle = -13 },
+		{ FL_VERB_READ_FILES, .handle = -1, .offset = 4 * MIB },
+	};
+	struct list list = LIST(ops);
+	struct fl_record record;
+
+	run_well((struct run_wish){ NEVER }, &list, &record);
+	assert_true(value_of(&record, "pages_file", "a") == 0); /* on the disk, not in memory */
+	assert_true(value_of(&record, "pages_file", "b") == 2560);
+	assert_int_equal(list.outcome[5].value, 8 * MIB);
+	assert_in_range((uint64_t)value_of(&record, "pages_file", "c"), 2560 + 1024 + 2048, 2560 + 1024 + 2048 + 256);
+	assert_true(value_of(&record, "pages_file", "d") == 1024); /* tmpfs has no other place */
+	assert_int_equal(list.outcome[11].value, MIB);
+	assert_int_equal(list.outcome[13].value, 256);
+	assert_non_null(strstr(list.refused, "not inside files of 1048576 bytes"));
+	fl_record_fini(&record);
+}
+
+static void test_swap_takes_what_memory_cannot(void **state)
+{
+	static const struct fl_op ops[] = {
+		{ FL_VERB_MAP, .length = 600 * MIB },
+		{ FL_VERB_TOUCH, .handle = -1 },
+		{ FL_VERB_SAMPLE, .name = "s" },
+		{ FL_VERB_COMPACT },
+	};
+	struct list list = LIST(ops);
+	struct fl_record record;
+
+	run_well((struct run_wish){ NEVER, .machine = { .swap_bytes = 1024 * MIB } }, &list, &record);
+	assert_false(record.died);
+	assert_true(value_of(&record, "pswpout", "s") > 10000);
+	fl_record_fini(&record);
+}
+
 static void test_settings_of_kernel_and_scenario_are_in_force(void **state)
 {
 	static const struct fl_backend_setting settings[] = { { "thp.enabled", "always" } };
@@ -417,6 +468,8 @@ int main(void)
 		cmocka_unit_test(test_load_that_dies_is_a_result),
 		cmocka_unit_test(test_scenario_that_stands_still_is_ended),
 		cmocka_unit_test(test_pipes_sockets_and_files_take_kernel_memory),
+		cmocka_unit_test(test_contents_of_files_and_devices_are_cached),
+		cmocka_unit_test(test_swap_takes_what_memory_cannot),
 		cmocka_unit_test(test_settings_of_kernel_and_scenario_are_in_force),
 		cmocka_unit_test(test_free_count_gap_by_guard_accounting),
 		cmocka_unit_test(test_same_seed_same_hash),
