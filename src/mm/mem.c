@@ -272,6 +272,7 @@ void fl_mem_free(struct fl_mem *mem)
 {
 	if (!mem)
 		return;
+	fl_kcompactd_free(mem);
 	fl_reclaim_fini(mem);
 	fl_proc_fini(mem);
 	for (unsigned int z = 0; z < FL_ZONES; z++) {

@@ -277,6 +277,37 @@ static void test_work_goes_to_the_account_of_the_caller(void **state)
 	rig_done(&r);
 }
 
+/* Check list 18: a freshly faulted page in a batch is on no list; compact_zone drains the batches of its own CPU only. */
+static void test_pages_in_batches_are_out_of_reach_until_drained(void **state)
+{
+	struct fl_compact_control cc;
+	struct rig r;
+
+	rig_boot(&r, "7.3", 8);
+	rig_movable_range(&r, 3 * 512, 1024);
+	fl_folio_isolate_lru(r.mem, 3 * 512);
+	fl_folio_putback_lru(r.mem, r.who, 3 * 512);
+	cc = rig_control(&r, -1, FL_MIGRATE_SYNC);
+	cc.migrate_pfn = 3 * 512;
+	fl_isolate_migratepages(r.mem, r.who, &cc);
+	assert_true(r.mem->frames.state[3 * 512] & FL_BATCHED);
+	assert_int_equal(cc.migratepages.last, 3 * 512 + 1); /* taken first, so it is the last of the list */
+	rig_control_done(&r, &cc);
+	/* a run drains first, and takes it: 16 free targets, the first 16 pages go */
+	for (unsigned int i = 0; i < 17; i++)
+		rig_free(&r, 6 * 512 + 2 * i, 1);
+	fl_folio_isolate_lru(r.mem, 3 * 512);
+	fl_folio_putback_lru(r.mem, r.who, 3 * 512);
+	cc = rig_control(&r, -1, FL_MIGRATE_SYNC);
+	cc.ignore_skip_hint = cc.whole_zone = true;
+	fl_compact_zone(r.mem, r.who, &cc);
+	assert_int_equal(rig_count(&r, FL_VM_pgmigrate_success), 16);
+	/* last in, first out: pages 16 to 31 of the 32; without the drained one they would be 17 to 32 */
+	assert_true(fl_pte_pfn(fl_pte_look(r.mem, r.mm, r.base + 3 * 512 + 16)) >= 6 * 512);
+	assert_int_equal(fl_pte_pfn(fl_pte_look(r.mem, r.mm, r.base + 3 * 512 + 32)), 3 * 512 + 32);
+	rig_done(&r);
+}
+
 /* ---- Manual compaction and random machines ---- */
 
 static void test_manual_compaction_packs_all_movable_pages_at_the_top(void **state)
@@ -443,6 +474,7 @@ int main(void)
 		cmocka_unit_test(test_sync_full_uses_blocks_of_any_type_as_targets_but_migrates_as_sync_light),
 		cmocka_unit_test(test_a_large_folio_that_finds_no_target_and_cannot_split_ends_as_contended_and_never_defers),
 		cmocka_unit_test(test_work_goes_to_the_account_of_the_caller),
+		cmocka_unit_test(test_pages_in_batches_are_out_of_reach_until_drained),
 		cmocka_unit_test(test_manual_compaction_packs_all_movable_pages_at_the_top),
 		cmocka_unit_test(test_random_machines_keep_every_invariant),
 		cmocka_unit_test(test_same_layout_same_hash),

@@ -181,24 +181,27 @@ static void test_the_timer_compacts_until_the_score_is_low(void **state)
 	daemon_done(&d);
 }
 
-static void test_the_start_needs_a_score_above_the_high_mark(void **state)
+static unsigned int high_mark;
+static unsigned int fixed_high(const struct fl_proactive_mark_facts *facts)
+{
+	return high_mark;
+}
+
+static void test_the_start_needs_a_node_score_above_the_high_mark(void **state)
 {
 	struct daemon d;
 
 	daemon_boot(&d, "7.3", 8);
-	/* 90 % of what is free is in small pieces */
-	rig_free(&d.r, 512, 512);
-	rig_movable_range(&d.r, 1024, 512);
-	for (unsigned int i = 0; i < 512; i++)
-		rig_free(&d.r, 2048 + 3 * i, 1);
-	d.r.mem->set.compaction_proactiveness = 60; /* low 40, high 50 */
-	assert_int_equal(fl_fragmentation_score_zone(d.r.zone, 9), 50);
-	run_ms(&d, 5000);
+	lay_out_fragmented(&d);
+	d.r.mem->set.compaction_proactiveness = 90;
+	d.r.mem->decide.proactive_high = fixed_high;
+	high_mark = fl_fragmentation_score_node(d.r.mem);
+	assert_int_equal(high_mark, 100 * 4096 / 5121); /* the zone's own score is 100 */
+	run_ms(&d, 2000);
 	assert_int_equal(count(&d, FL_VM_compact_daemon_migrate_scanned), 0);
-	rig_free(&d.r, 3, 30);
-	/* the node's score is weighed with the size of the zones and truncated, so it still is not above 50 */
-	run_ms(&d, 5000);
-	assert_int_equal(count(&d, FL_VM_compact_daemon_migrate_scanned), 0);
+	high_mark--;
+	run_ms(&d, 1000);
+	assert_true(count(&d, FL_VM_compact_daemon_migrate_scanned) > 0);
 	daemon_done(&d);
 }
 
@@ -252,7 +255,7 @@ int main(void)
 		cmocka_unit_test(test_failure_defers_the_zone_for_direct_compaction_too),
 		cmocka_unit_test(test_kcompactd_is_an_unmovable_asker_and_ends_with_any_free_chunk_of_the_order),
 		cmocka_unit_test(test_the_timer_compacts_until_the_score_is_low),
-		cmocka_unit_test(test_the_start_needs_a_score_above_the_high_mark),
+		cmocka_unit_test(test_the_start_needs_a_node_score_above_the_high_mark),
 		cmocka_unit_test(test_no_progress_backs_off_to_32_seconds_and_a_write_ends_that),
 		cmocka_unit_test(test_an_idle_hour_of_looks_is_cheap),
 	};
