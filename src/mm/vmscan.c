@@ -154,6 +154,8 @@ void fl_reclaim_throttle(struct fl_mem *mem, struct fl_caller *who, enum fl_vmsc
 	struct fl_vmscan *v = mem->vmscan;
 	fl_ns timeout = TICK_NS;
 
+	/* Who only yields comes back at once, so time must pass, or a loop around this would never end. */
+	fl_charge(who->task, mem->cost->context_switch);
 	if (((who->flags & FL_PF_KTHREAD) && !fl_is_kswapd(who)) || !mem->sim) {
 		fl_cond_resched(who->task);
 		return;
