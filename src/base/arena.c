@@ -16,6 +16,14 @@ void *fl_arena_new(size_t size)
 	return p;
 }
 
+void *fl_arena_new_dense(size_t size)
+{
+	void *p = fl_arena_new(size);
+
+	(void)madvise(p, size, MADV_HUGEPAGE); /* a wish: without it everything works, only slower */
+	return p;
+}
+
 void fl_arena_free(void *arena, size_t size)
 {
 	if (arena)

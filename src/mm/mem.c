@@ -71,7 +71,7 @@ static void init_frames(struct fl_mem *mem, const struct fl_geometry *geometry)
 	FL_ASSERT_MSG(end > 0 && end < UINT32_MAX - 2 * chunk - EXTRA_HEADS, "the machine has memory that fits");
 	f->count = (end + chunk - 1) / chunk * chunk;
 	f->heads_max = FL_ZONES * FL_MIGRATETYPES * FL_MAX_ORDERS + EXTRA_HEADS;
-	f->state = fl_arena_new(state_bytes(f));
+	f->state = fl_arena_new_dense(state_bytes(f)); /* the boot touches all of it, once a chunk */
 	f->record = fl_arena_new(record_bytes(f));
 	mem->pageblocks = f->count >> geometry->pageblock_order;
 	mem->pageblock = fl_arena_new(mem->pageblocks * sizeof(*mem->pageblock));

@@ -22,6 +22,20 @@ static inline void block_unmovable_add(struct fl_mem *mem, fl_pfn pfn, unsigned 
 		b[i].unmovable = (uint16_t)(b[i].unmovable + sign * (int)(1u << step));
 }
 
+/* Orders of the short ways: those of per-CPU lists, inside one pageblock. */
+static inline bool is_usual_order(const struct fl_mem *mem, unsigned int order)
+{
+	return order < FL_PCP_CACHED_ORDERS || (order == mem->pmd_order && order <= mem->pageblock_order);
+}
+
+static inline void prep_usual(struct fl_mem *mem, fl_pfn pfn, unsigned int order, enum fl_kind kind)
+{
+	mem->frames.state[pfn] = fl_state(kind, order);
+	fl_frame_set_counts(&mem->frames.record[pfn], 0, 1);
+	if (fl_kind_is_unmovable(kind))
+		fl_pageblock_of(mem, pfn)->unmovable += (uint16_t)(1u << order);
+}
+
 static inline void prep(struct fl_mem *mem, fl_pfn pfn, unsigned int order, enum fl_kind kind)
 {
 	mem->frames.state[pfn] = fl_state(kind, order);
@@ -182,40 +196,7 @@ static inline uint32_t prepare(const struct fl_mem *mem, struct fl_alloc_context
 	return alloc_flags | fl_alloc_flags_nofragment(mem, ac);
 }
 
-/*
- * The usual case of all that follows, in one step and with the same effects: the preferred zone is above its high mark,
- * nothing is boosted or reclaiming, and the per-CPU list holds a page.
- */
-static inline fl_pfn alloc_fast(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp, unsigned int order,
-				enum fl_kind kind)
-{
-	unsigned int ceiling = fl_gfp_zone(gfp);
-	struct fl_zone *zone = mem->preferred[ceiling];
-	long above = zone->nr_free_pages - (long)((1u << order) - 1) - zone->nr_free_highatomic;
-	struct fl_pcp *pcp = &zone->pcp[fl_caller_cpu(who)];
-	struct fl_pcp_list *list;
-	fl_pfn pfn;
-
-	if (FL_UNLIKELY(zone->flags || !fl_pcp_allowed_order(mem, order) || (gfp & FL_GFP_HIGH) ||
-			mem->set.grouping_disabled ||
-			above <= (long)(fl_wmark_pages(zone, FL_WMARK_HIGH) + zone->lowmem_reserve[ceiling])))
-		return FL_PFN_NONE;
-	if (order && !((zone->nonempty[FL_UNMOVABLE] | zone->nonempty[FL_MOVABLE] | zone->nonempty[FL_RECLAIMABLE]) >>
-		       order))
-		return FL_PFN_NONE;
-	list = &pcp->list[fl_pcp_list_index(order, fl_gfp_migratetype(gfp))];
-	if (FL_UNLIKELY(!list->count))
-		return FL_PFN_NONE;
-	pcp->free_count >>= 1;
-	pcp->count -= 1 << order;
-	pfn = fl_pcp_ring_pop_front(list);
-	fl_count(mem, FL_VM_pgalloc_dma + zone->index, UINT64_C(1) << order);
-	count_numa_hits(mem, 1);
-	prep(mem, pfn, order, kind);
-	return pfn;
-}
-
-/* All other cases. */
+/* Every request may go this way. */
 static fl_pfn __attribute__((noinline)) alloc_long(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp,
 						   unsigned int order, enum fl_kind kind)
 {
@@ -224,32 +205,53 @@ static fl_pfn __attribute__((noinline)) alloc_long(struct fl_mem *mem, struct fl
 	fl_pfn pfn;
 
 	FL_ASSERT(order <= mem->max_order);
+	fl_charge(who->task, mem->cost->alloc_pcp);
 	alloc_flags = prepare(mem, &ac);
 	pfn = fl_get_page_from_freelist(mem, who, &ac, alloc_flags);
 	if (FL_UNLIKELY(pfn == FL_PFN_NONE))
 		pfn = fl_alloc_slowpath(mem, who, &ac);
+	FL_TRACE(mem, who, mm_page_alloc, pfn, order, ac.type, gfp);
 	return pfn;
 }
 
-static void __attribute__((noinline, cold)) trace_alloc(struct fl_mem *mem, const struct fl_caller *who, fl_pfn pfn,
-							unsigned int order, fl_gfp gfp)
+/*
+ * The usual request is served here, in one step and with the same effects as the long way: nobody listens, the preferred
+ * zone is above its high mark, nothing is boosted or reclaiming, and the per-CPU list holds a page. Calls only at its end.
+ */
+static inline __attribute__((always_inline)) fl_pfn alloc_usual(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp,
+								unsigned int order, enum fl_kind kind)
 {
-	unsigned int type = mem->set.grouping_disabled ? FL_UNMOVABLE : fl_gfp_migratetype(gfp);
-
-	fl_trace_emit(mem, who, FL_TRACE_mm_page_alloc, (const uint64_t[6]){ pfn, order, type, gfp });
-}
-
-fl_pfn fl_page_alloc(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp, unsigned int order, enum fl_kind kind)
-{
+	unsigned int ceiling = fl_gfp_zone(gfp);
+	struct fl_zone *zone = mem->preferred[ceiling];
+	long above = zone->nr_free_pages - (long)((1u << order) - 1) - zone->nr_free_highatomic;
+	struct fl_pcp *pcp = &zone->pcp[fl_caller_cpu(who)];
+	struct fl_pcp_list *list;
 	fl_pfn pfn;
 
+	if (FL_UNLIKELY(zone->flags || !is_usual_order(mem, order) || (gfp & FL_GFP_HIGH) ||
+			mem->set.grouping_disabled || fl_trace_wants(mem, FL_TRACE_mm_page_alloc) ||
+			above <= (long)(fl_wmark_pages(zone, FL_WMARK_HIGH) + zone->lowmem_reserve[ceiling])))
+		return alloc_long(mem, who, gfp, order, kind);
+	if (order && !((zone->nonempty[FL_UNMOVABLE] | zone->nonempty[FL_MOVABLE] | zone->nonempty[FL_RECLAIMABLE]) >>
+		       order))
+		return alloc_long(mem, who, gfp, order, kind);
+	list = &pcp->list[fl_pcp_list_index(order, fl_gfp_migratetype(gfp))];
+	if (FL_UNLIKELY(!list->count))
+		return alloc_long(mem, who, gfp, order, kind);
 	fl_charge(who->task, mem->cost->alloc_pcp);
-	pfn = alloc_fast(mem, who, gfp, order, kind);
-	if (FL_UNLIKELY(pfn == FL_PFN_NONE))
-		pfn = alloc_long(mem, who, gfp, order, kind);
-	if (FL_UNLIKELY(fl_trace_wants(mem, FL_TRACE_mm_page_alloc)))
-		trace_alloc(mem, who, pfn, order, gfp);
+	pcp->free_count >>= 1;
+	pcp->count -= 1 << order;
+	pfn = fl_pcp_ring_pop_front(list);
+	fl_count(mem, FL_VM_pgalloc_dma + zone->index, UINT64_C(1) << order);
+	count_numa_hits(mem, 1);
+	prep_usual(mem, pfn, order, kind);
 	return pfn;
+}
+
+/* Order 0 is most of all requests and has code of its own. */
+fl_pfn fl_page_alloc(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp, unsigned int order, enum fl_kind kind)
+{
+	return FL_LIKELY(!order) ? alloc_usual(mem, who, gfp, 0, kind) : alloc_usual(mem, who, gfp, order, kind);
 }
 
 /* The zone of a bulk: the first that stays above its low mark by all pages asked for. */
@@ -307,10 +309,18 @@ unsigned int fl_page_alloc_bulk(struct fl_mem *mem, struct fl_caller *who, fl_gf
 
 /* ---- Frees ---- */
 
-/* Frees that do not end in the usual case of the per-CPU lists. */
-static void __attribute__((noinline)) free_long(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone,
-						fl_pfn pfn, unsigned int order, unsigned int type)
+/* Every free may go this way. */
+static void __attribute__((noinline)) free_long(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn,
+						unsigned int order)
 {
+	struct fl_zone *zone = fl_zone_of(mem, pfn);
+	unsigned int type = fl_pageblock_type(mem, pfn);
+
+	FL_TRACE(mem, who, mm_page_free, pfn, order);
+	fl_charge(who->task, mem->cost->free);
+	if (fl_kind_is_unmovable(fl_state_kind(mem->frames.state[pfn])))
+		block_unmovable_add(mem, pfn, order, -1);
+	/* Pages of reserves go to the Movable list and find their block's list when they are drained. */
 	if (fl_pcp_allowed_order(mem, order) && type != FL_ISOLATE) {
 		fl_pcp_free(mem, who, zone, pfn, order, type < FL_PCPTYPES ? type : FL_MOVABLE);
 		return;
@@ -321,29 +331,33 @@ static void __attribute__((noinline)) free_long(struct fl_mem *mem, struct fl_ca
 	fl_free_to_buddy(mem, who, zone, pfn, order, false);
 }
 
-static void __attribute__((noinline, cold)) trace_free(struct fl_mem *mem, const struct fl_caller *who, fl_pfn pfn,
-						       unsigned int order)
+/* The usual free ends on a per-CPU list that stays below its limit (fl_pcp_free_usual). Calls only at its end. */
+static inline __attribute__((always_inline)) void free_usual(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn,
+							     unsigned int order)
 {
-	fl_trace_emit(mem, who, FL_TRACE_mm_page_free, (const uint64_t[6]){ pfn, order });
+	uint32_t state = mem->frames.state[pfn];
+	unsigned int kind = fl_state_kind(state), type = fl_pageblock_type(mem, pfn);
+	struct fl_zone *zone = &mem->zone[FL_ZONE_NORMAL];
+
+	FL_ASSERT_MSG(kind >= FL_KIND_ANON && fl_state_order(state) == order && !(state & (FL_LRU | FL_BATCHED | FL_DEFERRED)),
+		      "a freed page is an allocated head of that order on no list");
+	if (FL_UNLIKELY(pfn - zone->start >= zone->spanned))
+		zone = &mem->zone[FL_ZONE_DMA32];
+	if (FL_UNLIKELY(pfn - zone->start >= zone->spanned || type >= FL_PCPTYPES || !is_usual_order(mem, order) ||
+			fl_trace_wants(mem, FL_TRACE_mm_page_free) ||
+			!fl_pcp_free_usual(mem, zone, &zone->pcp[fl_caller_cpu(who)], pfn, order, type))) {
+		free_long(mem, who, pfn, order);
+		return;
+	}
+	fl_charge(who->task, mem->cost->free);
+	if (fl_kind_is_unmovable(kind))
+		fl_pageblock_of(mem, pfn)->unmovable -= (uint16_t)(1u << order);
 }
 
 void fl_page_free(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn, unsigned int order)
 {
-	uint32_t state = mem->frames.state[pfn];
-	struct fl_zone *zone = fl_zone_of(mem, pfn);
-	unsigned int kind = fl_state_kind(state), type;
-
-	FL_ASSERT_MSG(fl_kind_is_allocated(kind) && fl_state_order(state) == order &&
-			      !(state & (FL_LRU | FL_BATCHED | FL_DEFERRED)),
-		      "a freed page is an allocated head of that order on no list");
-	if (FL_UNLIKELY(fl_trace_wants(mem, FL_TRACE_mm_page_free)))
-		trace_free(mem, who, pfn, order);
-	fl_charge(who->task, mem->cost->free);
-	if (fl_kind_is_unmovable(kind))
-		block_unmovable_add(mem, pfn, order, -1);
-	/* Pages of reserves go to the Movable list and find their block's list when they are drained. */
-	type = fl_pageblock_type(mem, pfn);
-	if (FL_UNLIKELY(type >= FL_PCPTYPES || !fl_pcp_allowed_order(mem, order) ||
-			!fl_pcp_free_usual(mem, zone, &zone->pcp[fl_caller_cpu(who)], pfn, order, type)))
-		free_long(mem, who, zone, pfn, order, type);
+	if (FL_LIKELY(!order))
+		free_usual(mem, who, pfn, 0);
+	else
+		free_usual(mem, who, pfn, order);
 }

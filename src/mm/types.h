@@ -79,16 +79,25 @@ static inline unsigned int fl_gfp_migratetype(fl_gfp gfp)
 	return gfp & (FL_GFP_MOVABLE_BIT | FL_GFP_RECLAIMABLE_BIT);
 }
 
+/* Zone by the five lowest bits of a request, in a table since every request asks. */
+#define FL_GFP_ZONE_OF(gfp) \
+	((gfp) & FL_GFP_DMA ? FL_ZONE_DMA : \
+	 (gfp) & FL_GFP_DMA32 ? FL_ZONE_DMA32 : \
+	 ((gfp) & (FL_GFP_HIGHMEM | FL_GFP_MOVABLE_BIT)) == (FL_GFP_HIGHMEM | FL_GFP_MOVABLE_BIT) ? FL_ZONE_MOVABLE : \
+												     FL_ZONE_NORMAL)
+#define FL_GFP_ZONES_OF(gfp) \
+	FL_GFP_ZONE_OF(gfp), FL_GFP_ZONE_OF((gfp) + 1), FL_GFP_ZONE_OF((gfp) + 2), FL_GFP_ZONE_OF((gfp) + 3)
+#define FL_GFP_ZONE_BITS 0x1fu
+
 /* Highest zone that a request may use (gfp_zone). */
 static inline unsigned int fl_gfp_zone(fl_gfp gfp)
 {
-	if (gfp & FL_GFP_DMA)
-		return FL_ZONE_DMA;
-	if (gfp & FL_GFP_DMA32)
-		return FL_ZONE_DMA32;
-	if ((gfp & (FL_GFP_HIGHMEM | FL_GFP_MOVABLE_BIT)) == (FL_GFP_HIGHMEM | FL_GFP_MOVABLE_BIT))
-		return FL_ZONE_MOVABLE;
-	return FL_ZONE_NORMAL;
+	static const uint8_t zones[FL_GFP_ZONE_BITS + 1] = {
+		FL_GFP_ZONES_OF(0u),  FL_GFP_ZONES_OF(4u),  FL_GFP_ZONES_OF(8u),  FL_GFP_ZONES_OF(12u),
+		FL_GFP_ZONES_OF(16u), FL_GFP_ZONES_OF(20u), FL_GFP_ZONES_OF(24u), FL_GFP_ZONES_OF(28u),
+	};
+
+	return zones[gfp & FL_GFP_ZONE_BITS];
 }
 
 /*

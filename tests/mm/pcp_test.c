@@ -1,6 +1,8 @@
 /* tests/mm/pcp_test.c - rules of the per-CPU lists: allocator.md 2.5, 2.6 and 4.2. */
 #include "fixture.h"
 
+#include "base/rng.h"
+
 static struct fl_pcp *pcp_of(struct fixture *f)
 {
 	return fixture_zone(f)->pcp;
@@ -201,33 +203,112 @@ static void test_empty_list_is_not_refilled_for_an_atomic_reserve_request_in_7_3
 	}
 }
 
-static void test_usual_allocation_has_the_effects_of_the_long_way(void **state)
+/* Somebody listens, so that every request and every free of this machine goes the long way. */
+static void hear_nothing(void *arg, const struct fl_trace_event *event)
 {
-	struct fixture a = { 0 }, b = { 0 };
+}
 
-	/* A flag that nothing reads but the short way's test sends b the long way round. */
-	fixture_normal(&a, "7.3", 1024);
-	fixture_normal(&b, "7.3", 1024);
-	for (unsigned int i = 0; i < 20000; i++) {
-		unsigned int order = i % 7 == 0 ? 9 : i % 3;
-		fl_gfp gfp = i % 5 ? GFP_MOVABLE_NOW : GFP_UNMOVABLE_NOW;
-		fl_pfn x, y;
+static void go_the_long_way(struct fixture *f)
+{
+	f->mem->trace = (struct fl_trace_sink){ .mask = 1u << FL_TRACE_mm_page_alloc | 1u << FL_TRACE_mm_page_free,
+						.emit = hear_nothing };
+}
 
-		fixture_zone(&b)->flags |= 1u << 31;
-		x = fl_page_alloc(a.mem, &a.who, gfp, order, FL_KIND_ANON);
-		y = fl_page_alloc(b.mem, &b.who, gfp, order, FL_KIND_ANON);
-		assert_int_equal(x, y);
-		if (x == FL_PFN_NONE)
-			break;
-		if (i % 2) {
-			fl_page_free(a.mem, &a.who, x, order);
-			fl_page_free(b.mem, &b.who, y, order);
+/* Pages of two machines that do the same; one goes the long way. */
+struct twins {
+	struct fixture a, b;
+	struct {
+		fl_pfn pfn;
+		unsigned int order;
+	} held[4096];
+	unsigned int count;
+};
+
+static bool twins_take(struct twins *t, fl_gfp gfp, unsigned int order, enum fl_kind kind)
+{
+	fl_pfn x = fl_page_alloc(t->a.mem, &t->a.who, gfp, order, kind);
+	fl_pfn y = fl_page_alloc(t->b.mem, &t->b.who, gfp, order, kind);
+
+	assert_int_equal(x, y);
+	if (x == FL_PFN_NONE)
+		return false;
+	t->held[t->count].pfn = x;
+	t->held[t->count++].order = order;
+	return true;
+}
+
+static void twins_free(struct twins *t, unsigned int which)
+{
+	fl_page_free(t->a.mem, &t->a.who, t->held[which].pfn, t->held[which].order);
+	fl_page_free(t->b.mem, &t->b.who, t->held[which].pfn, t->held[which].order);
+	t->held[which] = t->held[--t->count];
+}
+
+static void twins_step(struct twins *t, struct fl_rng *rng)
+{
+	static const unsigned int orders[] = { 0, 0, 0, 0, 0, 0, 1, 2, 3, 9, 5 };
+	static const fl_gfp gfps[] = { GFP_MOVABLE_NOW, GFP_MOVABLE_NOW, GFP_UNMOVABLE_NOW, GFP_RECLAIMABLE_NOW, FL_GFP_ATOMIC,
+				       FL_GFP_DMA32 };
+	fl_gfp gfp = gfps[fl_rng_below(rng, 6)];
+	unsigned int phase = (unsigned int)fl_rng_below(rng, 100);
+
+	t->a.task[0].cpu = t->b.task[0].cpu = (uint16_t)fl_rng_below(rng, 2);
+	if (t->count < 4096 && (phase < 50 || !t->count))
+		twins_take(t, gfp, orders[fl_rng_below(rng, 11)], gfp & FL_GFP_MOVABLE_BIT ? FL_KIND_ANON : FL_KIND_SLAB);
+	else if (phase < 99)
+		twins_free(t, (unsigned int)fl_rng_below(rng, t->count));
+	else
+		for (unsigned int n = (unsigned int)fl_rng_below(rng, t->count + 1); n; n--)
+			twins_free(t, t->count - 1);
+	if (fl_rng_chance(rng, 1, 500))
+		for (struct fixture *f = &t->a; f <= &t->b; f++)
+			fixture_zone(f)->flags ^= FL_ZONE_RECLAIM_ACTIVE;
+}
+
+static void test_usual_requests_and_frees_have_the_effects_of_the_long_way(void **state)
+{
+	for (unsigned int v = 0; v < 2; v++) {
+		struct twins *t = fl_xcalloc(1, sizeof(*t));
+		struct fl_rng rng;
+
+		fl_rng_init(&rng, v, "twins", 0);
+		for (struct fixture *f = &t->a; f <= &t->b; f++) {
+			fixture_geometry(f, 32, 96, 2);
+			fixture_boot(f, v ? "7.3" : "6.12");
 		}
+		go_the_long_way(&t->b);
+		for (unsigned int i = 0; i < 40000; i++)
+			twins_step(t, &rng);
+		assert_int_equal(fl_mem_hash(t->a.mem), fl_mem_hash(t->b.mem));
+		for (unsigned int cpu = 0; cpu < 2; cpu++)
+			assert_int_equal(t->a.task[cpu].pending_ns, t->b.task[cpu].pending_ns);
+		while (t->count)
+			twins_free(t, t->count - 1);
+		assert_int_equal(fl_mem_hash(t->a.mem), fl_mem_hash(t->b.mem));
+		fixture_done(&t->a);
+		fixture_done(&t->b);
+		fl_xfree(t);
 	}
-	fixture_zone(&b)->flags &= ~(1u << 31);
-	assert_int_equal(fl_mem_hash(a.mem), fl_mem_hash(b.mem));
-	fixture_done(&a);
-	fixture_done(&b);
+}
+
+static void test_decay_goes_on_until_the_limit_is_at_its_least(void **state)
+{
+	struct fixture f = { 0 };
+	struct fl_pcp *pcp;
+	int high;
+
+	fixture_normal(&f, "7.3", 1024);
+	pcp = pcp_of(&f);
+	pcp->high = pcp->high_min + 10000;
+	assert_true(fl_pcp_decay(f.mem, &f.who, fixture_zone(&f), 0)); /* nothing to drain, yet more to do */
+	for (unsigned int i = 0; i < 200 && pcp->high > pcp->high_min; i++) {
+		high = pcp->high;
+		fl_pcp_decay(f.mem, &f.who, fixture_zone(&f), 0);
+		assert_true(pcp->high < high);
+	}
+	assert_int_equal(pcp->high, pcp->high_min);
+	assert_false(fl_pcp_decay(f.mem, &f.who, fixture_zone(&f), 0));
+	fixture_done(&f);
 }
 
 int main(void)
@@ -243,7 +324,8 @@ int main(void)
 		cmocka_unit_test(test_reclaim_keeps_at_most_four_batches),
 		cmocka_unit_test(test_burst_of_high_order_frees_drains_at_a_batch_in_6_12_and_later_in_7_3),
 		cmocka_unit_test(test_empty_list_is_not_refilled_for_an_atomic_reserve_request_in_7_3),
-		cmocka_unit_test(test_usual_allocation_has_the_effects_of_the_long_way),
+		cmocka_unit_test(test_usual_requests_and_frees_have_the_effects_of_the_long_way),
+		cmocka_unit_test(test_decay_goes_on_until_the_limit_is_at_its_least),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
