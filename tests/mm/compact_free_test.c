@@ -197,6 +197,28 @@ static void test_the_fast_search_takes_one_chunk_in_the_top_quarter(void **state
 	done(&r, &cc);
 }
 
+static void test_the_fast_search_looks_deeper_when_a_scan_starts(void **state)
+{
+	struct rig r;
+	struct fl_compact_control cc;
+
+	for (int start = 0; start < 2; start++) {
+		rig_boot(&r, "7.3", 16);
+		for (unsigned int i = 0; i < 40; i++)
+			rig_free(&r, 3 * 512 + 16 * i, 8); /* nearer to the tail than the good one */
+		rig_free(&r, 13 * 512 + 8, 8);
+		cc = rig_control(&r, 9, FL_MIGRATE_ASYNC);
+		cc.direct_compaction = true;
+		if (!start)
+			cc.free_pfn -= 512;
+		isolate(&r, &cc, 8);
+		/* 256 entries at the start, else 16: then the good one is out of reach, and the strides pass it too */
+		assert_int_equal(cc.nr_freepages, 8);
+		assert_int_equal(cc.freepages[3].first / 512, start ? 13 : 3);
+		done(&r, &cc);
+	}
+}
+
 static void test_the_fast_search_looks_around_the_chunk_unless_async_direct(void **state)
 {
 	struct rig r;
@@ -336,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_a_huge_page_is_passed_at_once_and_counted_whole),
 		cmocka_unit_test(test_the_free_scanner_stops_behind_the_migrate_scanners_block),
 		cmocka_unit_test(test_the_fast_search_takes_one_chunk_in_the_top_quarter),
+		cmocka_unit_test(test_the_fast_search_looks_deeper_when_a_scan_starts),
 		cmocka_unit_test(test_the_fast_search_looks_around_the_chunk_unless_async_direct),
 		cmocka_unit_test(test_the_fast_search_never_takes_chunks_of_the_wanted_order),
 		cmocka_unit_test(test_without_an_order_there_is_no_fast_search),
