@@ -32,7 +32,8 @@ static const struct fl_option options[] = {
 	{ .name = "png", .kind = FL_OPTION_STRING, .value_name = "FILE", .category = "This host",
 	  .help = "writes that map as a picture (needs root)" },
 	{ .name = "watch", .kind = FL_OPTION_DURATION, .value_name = "INTERVAL", .min = 100000000,
-	  .max = 86400000000000, .category = "This host", .help = "prints rates at each interval until Ctrl-C, as in 5s" },
+	  .max = 86400000000000, .category = "This host", .help = "prints rates at each interval until Ctrl-C, as in "
+								  "5s" },
 	{ .name = "count", .kind = FL_OPTION_INT, .value_name = "N", .min = 1, .max = 1000000000, .category = "This host",
 	  .help = "ends --watch after N intervals" },
 	FL_CLI_HELP_OPTION,
@@ -149,7 +150,8 @@ static int read_census(struct inspection *in, struct fl_error *reterr)
 		return -1;
 	}
 	if (in->report.live)
-		fl_mem_report_warn(&in->report, 0, "no census of pageblocks, so nothing on what compaction could gain: %s",
+		fl_mem_report_warn(&in->report, 0, "no census of pageblocks, so nothing on what compaction could "
+						   "gain: %s",
 				   error.text);
 	return 0;
 }
@@ -279,11 +281,12 @@ const struct fl_command fl_cmd_inspect = {
 	.operands = "[FILE|DIR]",
 	.summary = "explains memory fragmentation of a host or of a pasted dump",
 	.description =
-		"Without FILE: the state of this host and how many huge pages it can give. With FILE (- is standard input): a log "
-		"with page allocation failures, OOM reports or SysRq-m, or the text of /proc/buddyinfo, pagetypeinfo, zoneinfo, "
-		"vmstat or meminfo, however it was quoted, prefixed or wrapped. Each failed request gets a verdict, its evidence "
-		"with line numbers, and what would help.\n\n"
-		"What could not be read is said by line, and the rest is used. Exit status 0 if anything was recognised.",
+		"Without FILE: the state of this host and how many huge pages it can give. With FILE (- is standard "
+		"input): a log with page allocation failures, OOM reports or SysRq-m, or the text of "
+		"/proc/buddyinfo, pagetypeinfo, zoneinfo, vmstat or meminfo, however it was quoted, prefixed or "
+		"wrapped. Each failed request gets a verdict, its evidence with line numbers, and what would "
+		"help.\n\nWhat could not be read is said by line, and the rest is used. Exit status 0 if anything "
+		"was recognised.",
 	.options = options,
 	.options_count = sizeof(options) / sizeof(options[0]),
 	.examples = examples,

@@ -89,8 +89,8 @@ static void advise_caller(struct fl_diagnosis *d)
 	if (d->order <= 3)
 		return;
 	fl_diagnosis_advice(d, NULL,
-			    "Change the caller%s%s: a buffer of this size belongs in kvmalloc() or in single pages; the kernel does not "
-			    "promise orders above 3",
+			    "Change the caller%s%s: a buffer of this size belongs in kvmalloc() or in single pages; "
+			    "the kernel does not promise orders above 3",
 			    who ? ", " : "", who ? who : "");
 }
 
@@ -100,8 +100,8 @@ static void advise_fragmentation(struct fl_diagnosis *d)
 	int movable = has_movable(d);
 
 	if (d->also & 1u << FL_VERDICT_CMA)
-		fl_diagnosis_advice(d, NULL, "Blocks of this order exist in CMA only: give CMA less (boot parameter cma=), or let the "
-					     "driver allocate from it");
+		fl_diagnosis_advice(d, NULL, "Blocks of this order exist in CMA only: give CMA less (boot parameter "
+					     "cma=), or let the driver allocate from it");
 	if (movable != 0)
 		fl_diagnosis_advice(d, "echo 1 > /proc/sys/vm/compact_memory",
 				    "Compact now%s: it helps until memory is mixed again",
@@ -117,7 +117,8 @@ static void advise_fragmentation(struct fl_diagnosis *d)
 	if (movable == 0)
 		fl_diagnosis_useless(d, "compaction: most of these zones is unmovable, it would find little to move");
 	if (!d->flags.can_reclaim)
-		fl_diagnosis_useless(d, "anything that acts at the time of the request: it may not wait for compaction");
+		fl_diagnosis_useless(d, "anything that acts at the time of the request: it may not wait for "
+					"compaction");
 	fl_diagnosis_useless(d, "swap: free memory is not what is missing");
 	fl_diagnosis_useless(d, "drop_caches: it frees pages where they happen to lie; compaction moves them together");
 }
@@ -130,7 +131,8 @@ static void advise_shortage(struct fl_diagnosis *d)
 
 	if (slab != FL_MEM_NONE && (anon == FL_MEM_NONE || slab > anon))
 		fl_diagnosis_advice(d, "slabtop -o -s c", "Find which slab cache holds the memory");
-	fl_diagnosis_advice(d, "ps -eo rss,comm --sort=-rss | head", "Find which processes hold it, and limit or move them");
+	fl_diagnosis_advice(d, "ps -eo rss,comm --sort=-rss | head", "Find which processes hold it, and limit or "
+								     "move them");
 	if (!swap)
 		fl_diagnosis_advice(d, NULL, "There is no swap: with some, unused anonymous memory can leave");
 	fl_diagnosis_advice(d, NULL, "Give the machine more memory, or less to do");
@@ -143,8 +145,8 @@ static void advise_watermark(struct fl_diagnosis *d)
 	raise_min_free(d, "Keep a larger reserve for requests that cannot wait");
 	fl_diagnosis_advice(d, "sysctl -w vm.watermark_scale_factor=100", "Wake kswapd earlier and let it free more");
 	if (d->request->gfp & FL_GFP_NORETRY)
-		fl_diagnosis_advice(d, NULL, "The caller chose to give up early (__GFP_NORETRY): see whether it has a fallback, then the "
-					     "message is only noise");
+		fl_diagnosis_advice(d, NULL, "The caller chose to give up early (__GFP_NORETRY): see whether it has "
+					     "a fallback, then the message is only noise");
 	fl_diagnosis_useless(d, "compaction: order and fragmentation are not the cause");
 	fl_diagnosis_useless(d, "more swap: page cache is there to be reclaimed");
 }
@@ -161,8 +163,8 @@ static void advise_boost(struct fl_diagnosis *d)
 static void advise_reserve(struct fl_diagnosis *d)
 {
 	fl_diagnosis_advice(d, "sysctl vm.lowmem_reserve_ratio",
-			    "See how much is kept (a larger ratio keeps less); raise the ratio only if nothing on this machine needs the "
-			    "low zone");
+			    "See how much is kept (a larger ratio keeps less); raise the ratio only if nothing on "
+			    "this machine needs the low zone");
 	raise_min_free(d, "Better: keep more free in the zones above");
 	fl_diagnosis_useless(d, "compaction: this memory is free and in one piece, it is only not for this request");
 }
@@ -178,10 +180,11 @@ static void advise_zone(struct fl_diagnosis *d)
 	if (highmem)
 		fl_diagnosis_advice(d, NULL, "Run a 64-bit kernel: kernel memory cannot use HighMem");
 	if (movable)
-		fl_diagnosis_advice(d, NULL, "Make ZONE_MOVABLE smaller (boot parameters movablecore=, kernelcore=, or online memory as "
-					     "online_kernel)");
+		fl_diagnosis_advice(d, NULL, "Make ZONE_MOVABLE smaller (boot parameters movablecore=, kernelcore=, "
+					     "or online memory as online_kernel)");
 	if (d->flags.ceiling <= FL_MEM_ZONE_DMA32)
-		fl_diagnosis_advice(d, NULL, "The caller asks for low addresses (DMA or DMA32): a driver with a wider DMA mask would not");
+		fl_diagnosis_advice(d, NULL, "The caller asks for low addresses (DMA or DMA32): a driver with a "
+					     "wider DMA mask would not");
 	if (!highmem && !movable)
 		raise_min_free(d, "Keep more memory free in the low zones");
 	fl_diagnosis_useless(d, "adding memory: it would land in the zone that this request cannot use");
@@ -200,13 +203,15 @@ static void advise_cma(struct fl_diagnosis *d)
 {
 	if (d->request->kind == FL_MEM_REQUEST_CMA) {
 		fl_diagnosis_advice(d, "dmesg | grep -i -e cma -e 'PFNs busy'", "See which range could not be emptied");
-		fl_diagnosis_advice(d, NULL, "Pages that are pinned for long (get_user_pages, direct I/O) must not lie in CMA");
+		fl_diagnosis_advice(d, NULL, "Pages that are pinned for long (get_user_pages, direct I/O) must not "
+					     "lie in CMA");
 		return;
 	}
 	fl_diagnosis_advice(d, "grep Cma /proc/meminfo", "See how much CMA there is and how much is used");
-	fl_diagnosis_advice(d, NULL, "Make CMA smaller: boot parameter cma=SIZE, or the linux,cma node of the device tree");
-	raise_min_free(d, "Keep a larger reserve outside CMA: CMA counts as free in \"free -m\" but not for the kernel's own "
-			  "requests");
+	fl_diagnosis_advice(d, NULL, "Make CMA smaller: boot parameter cma=SIZE, or the linux,cma node of the device "
+				     "tree");
+	raise_min_free(d, "Keep a larger reserve outside CMA: CMA counts as free in \"free -m\" but not for the "
+			  "kernel's own requests");
 	fl_diagnosis_useless(d, "compaction and swap: what is free is CMA");
 }
 
@@ -217,22 +222,24 @@ static void advise_memcg(struct fl_diagnosis *d)
 			    d->request->memcg);
 	fl_diagnosis_advice(d, NULL, "Raise the group's limit, or find what grows in it (kernel memory counts too)");
 	if (d->request->pagefault_oom)
-		fl_diagnosis_advice(d, NULL, "A kernel of 5.16 or newer no longer calls the global OOM killer from here");
+		fl_diagnosis_advice(d, NULL, "A kernel of 5.16 or newer no longer calls the global OOM killer from "
+					     "here");
 	fl_diagnosis_useless(d, "any setting of the machine's memory: zones and watermarks play no part");
 }
 
 static void advise_unknown(struct fl_diagnosis *d)
 {
-	fl_diagnosis_advice(d, "dmesg > failure.txt", "Keep the whole message: from the line with \"order\" to the last line after "
-						      "Mem-Info");
+	fl_diagnosis_advice(d, "dmesg > failure.txt", "Keep the whole message: from the line with \"order\" to the "
+						      "last line after Mem-Info");
 	fl_diagnosis_advice(d, "cat /proc/zoneinfo /proc/buddyinfo /proc/vmstat > state.txt",
 			    "Take the state when it happens again (as root also /proc/pagetypeinfo)");
 	if (d->request->cpuset[0] && strcmp(d->request->cpuset, "/"))
-		fl_diagnosis_advice(d, NULL, "The task ran in cpuset \"%s\": see which nodes and which memory cgroup that means",
+		fl_diagnosis_advice(d, NULL, "The task ran in cpuset \"%s\": see which nodes and which memory cgroup "
+					     "that means",
 				    d->request->cpuset);
 }
 
-/* --- the laboratory ------------------------------------------------------------------------------------------------------ */
+/* --- the laboratory ----------------------------------------------------------------------------------------------- */
 
 static bool can_model(const struct fl_diagnosis *d, ull *ret_gib)
 {
@@ -270,7 +277,8 @@ static void propose_lab(struct fl_diagnosis *d)
 		snprintf(tunable, sizeof(tunable), "vm.watermark_boost_factor=0");
 	else
 		return;
-	d->lab = fl_xasprintf("fraglab compare type-pressure --kernel %s --kernel %s,%s --memory %lluG --runs 4", kernel, kernel,
+	d->lab = fl_xasprintf("fraglab compare type-pressure --kernel %s --kernel %s,%s --memory %lluG --runs 4",
+			      kernel, kernel,
 			      tunable, gib);
 }
 
@@ -291,12 +299,15 @@ void fl_diagnosis_advise(struct fl_diagnosis *d)
 		break;
 	case FL_VERDICT_MEMCG: advise_memcg(d); break;
 	case FL_VERDICT_ADDRESS_SPACE:
-		fl_diagnosis_advice(d, "grep -i vmalloc /proc/meminfo", "See how large the area is and how much is used");
-		fl_diagnosis_advice(d, NULL, "Enlarge it (boot parameter vmalloc=SIZE on 32-bit kernels) or load fewer modules");
+		fl_diagnosis_advice(d, "grep -i vmalloc /proc/meminfo", "See how large the area is and how much is "
+									"used");
+		fl_diagnosis_advice(d, NULL, "Enlarge it (boot parameter vmalloc=SIZE on 32-bit kernels) or load "
+					     "fewer modules");
 		fl_diagnosis_useless(d, "memory, swap, compaction: no page was asked for");
 		break;
 	case FL_VERDICT_IMPOSSIBLE_ORDER:
-		fl_diagnosis_advice(d, NULL, "Change the caller%s%s: check the size, or use kvmalloc()", caller(d) ? ", " : "",
+		fl_diagnosis_advice(d, NULL, "Change the caller%s%s: check the size, or use kvmalloc()",
+					     caller(d) ? ", " : "",
 				    caller(d) ? caller(d) : "");
 		fl_diagnosis_useless(d, "any setting: the request cannot succeed on any machine");
 		break;
@@ -304,7 +315,8 @@ void fl_diagnosis_advise(struct fl_diagnosis *d)
 		fl_diagnosis_advice(d, NULL, "Nothing to do; newer kernels do not print this");
 		break;
 	case FL_VERDICT_BAD_ACCOUNTING:
-		fl_diagnosis_advice(d, NULL, "Report it to the kernel's maintainers with this dump, or try another kernel");
+		fl_diagnosis_advice(d, NULL, "Report it to the kernel's maintainers with this dump, or try another "
+					     "kernel");
 		fl_diagnosis_useless(d, "any setting: the test itself is fed wrong figures");
 		break;
 	default: advise_unknown(d); break;

@@ -222,7 +222,7 @@ bool fl_arith_node_in(const char *list, int node)
 	return false;
 }
 
-/* --- the watermark test ---------------------------------------------------------------------------------------------- */
+/* --- the watermark test ------------------------------------------------------------------------------------------- */
 
 static uint64_t known(uint64_t value)
 {

@@ -21,7 +21,8 @@ static const struct {
 	[FL_VERDICT_SHORTAGE] = { "shortage", "memory is used up and hardly any of it can be reclaimed" },
 	[FL_VERDICT_WATERMARK] = { "watermark", "free memory is below the watermark while reclaimable memory is there" },
 	[FL_VERDICT_BOOST] = { "boost", "only the temporary boost of the watermarks stands in the way" },
-	[FL_VERDICT_LOWMEM_RESERVE] = { "lowmem_reserve", "free memory of a low zone is kept for requests that need it" },
+	[FL_VERDICT_LOWMEM_RESERVE] = { "lowmem_reserve", "free memory of a low zone is kept for requests that need "
+							  "it" },
 	[FL_VERDICT_ZONE_CONSTRAINT] = { "zone_constraint", "the zones that it may use are short, others are not" },
 	[FL_VERDICT_NODE_CONSTRAINT] = { "node_constraint", "the nodes that it may use are short, others are not" },
 	[FL_VERDICT_CMA] = { "cma", "free memory is CMA, which this request cannot use" },
@@ -30,7 +31,8 @@ static const struct {
 	[FL_VERDICT_ADDRESS_SPACE] = { "address_space", "kernel address space is used up, not memory" },
 	[FL_VERDICT_IMPOSSIBLE_ORDER] = { "impossible_order", "no machine can give a block of that order" },
 	[FL_VERDICT_HARMLESS] = { "harmless", "a try for large blocks that has a fallback; the caller got its memory" },
-	[FL_VERDICT_BAD_ACCOUNTING] = { "bad_accounting", "the kernel's figures are impossible: a bug in its accounting" },
+	[FL_VERDICT_BAD_ACCOUNTING] = { "bad_accounting", "the kernel's figures are impossible: a bug in its "
+							  "accounting" },
 	[FL_VERDICT_UNKNOWN] = { "unknown", "the figures do not explain it" },
 };
 
@@ -61,7 +63,7 @@ static void also(struct fl_diagnosis *d, enum fl_verdict verdict)
 	d->also |= 1u << verdict;
 }
 
-/* --- zones ------------------------------------------------------------------------------------------------------------- */
+/* --- zones -------------------------------------------------------------------------------------------------------- */
 
 static enum fl_zone_use zone_use(const struct fl_diagnosis *d, const struct fl_mem_zone *zone)
 {
@@ -190,7 +192,7 @@ static struct fl_zone_check *passing_zone(const struct fl_diagnosis *d, enum fl_
 	return best;
 }
 
-/* --- conclusions ------------------------------------------------------------------------------------------------------------ */
+/* --- conclusions -------------------------------------------------------------------------------------------------- */
 
 /* Memory that reclaim could free without swapping. For OOM, slab counts as what reclaim did not get. */
 static uint64_t reclaimable(const struct fl_diagnosis *d)
@@ -251,23 +253,25 @@ static void conclude_shortage(struct fl_diagnosis *d)
 	const char *what;
 
 	conclude(d, FL_VERDICT_SHORTAGE,
-		 "Real shortage: the zones that this request may use are at their watermark and hardly anything in them can be "
-		 "reclaimed.");
+		 "Real shortage: the zones that this request may use are at their watermark and hardly anything in "
+		 "them can be reclaimed.");
 	if (amount != FL_MEM_NONE)
 		fl_diagnosis_evidence(d, d->state->line_first, "page cache%s: %llukB of %llukB",
-				      d->request->kind == FL_MEM_REQUEST_OOM ? "" : " and reclaimable slab", fl_diagnosis_kb(d, amount),
-				      fl_diagnosis_kb(d, fl_diagnosis_managed(d)));
+				      d->request->kind == FL_MEM_REQUEST_OOM ? "" : " and reclaimable slab",
+				      fl_diagnosis_kb(d, amount), fl_diagnosis_kb(d, fl_diagnosis_managed(d)));
 	if (all_unreclaimable(d))
 		fl_diagnosis_evidence(d, 0, "the kernel calls the zone all_unreclaimable");
 	if (largest_user(d, &what, &pages))
-		fl_diagnosis_evidence(d, d->state->line_first, "the largest user is %s: %llukB", what, fl_diagnosis_kb(d, pages));
+		fl_diagnosis_evidence(d, d->state->line_first, "the largest user is %s: %llukB", what,
+				      fl_diagnosis_kb(d, pages));
 }
 
 static void conclude_reclaim_failed(struct fl_diagnosis *d)
 {
 	conclude(d, FL_VERDICT_UNKNOWN,
-		 "The free lists do not explain it: the zones are near their watermarks, but %llukB of page cache could have "
-		 "been reclaimed; look for a limit or protection of a memory cgroup, slow writeback, or a fault in reclaim.",
+		 "The free lists do not explain it: the zones are near their watermarks, but %llukB of page cache "
+		 "could have been reclaimed; look for a limit or protection of a memory cgroup, slow writeback, or a "
+		 "fault in reclaim.",
 		 fl_diagnosis_kb(d, fl_diagnosis_lru(d, true)));
 }
 
@@ -284,14 +288,15 @@ static void conclude_low(struct fl_diagnosis *d)
 		also(d, FL_VERDICT_NODE_CONSTRAINT);
 	if (other_node) {
 		conclude(d, FL_VERDICT_NODE_CONSTRAINT,
-			 "The nodes that this request may use are short; %s, which cpuset or mempolicy forbid, has room.",
+			 "The nodes that this request may use are short; %s, which cpuset or mempolicy forbid, has "
+			 "room.",
 			 fl_zone_label(other_node->zone, label, sizeof(label)));
 	} else if (d->request->kind == FL_MEM_REQUEST_OOM && !little_reclaimable(d)) {
 		conclude_reclaim_failed(d);
 	} else if (elsewhere) {
 		conclude(d, FL_VERDICT_ZONE_CONSTRAINT,
-			 "The zones that this request may use are used up; zone %s has %llukB free, but the request's flags do not "
-			 "allow it.",
+			 "The zones that this request may use are used up; zone %s has %llukB free, but the "
+			 "request's flags do not allow it.",
 			 elsewhere->zone->name, fl_diagnosis_kb(d, elsewhere->zone->free));
 	} else if (little_reclaimable(d)) {
 		conclude_shortage(d);
@@ -319,12 +324,13 @@ static void conclude_fragmentation(struct fl_diagnosis *d, const struct fl_zone_
 		    fl_zone_deciding_term(&d->checks[i]))
 			also(d, d->checks[i].cause);
 	conclude(d, FL_VERDICT_FRAGMENTATION,
-		 "External fragmentation: %s has %llukB free, more than its watermark asks, but %s of order %d (%llukB) for this "
-		 "request.",
+		 "External fragmentation: %s has %llukB free, more than its watermark asks, but %s of order %d "
+		 "(%llukB) for this request.",
 		 fl_zone_label(check->zone, label, sizeof(label)), fl_diagnosis_kb(d, check->zone->free),
 		 check->test.block_ok ? "too few blocks" : "no block", d->order, fl_diagnosis_kb(d, 1ull << d->order));
 	fl_diagnosis_evidence(d, check->zone->lists_line,
-			      "unusable index for order %d in %s: %d of 1000 (the share of free memory in smaller blocks)",
+			      "unusable index for order %d in %s: %d of 1000 (the share of free memory in smaller "
+			      "blocks)",
 			      d->order, fl_zone_label(check->zone, label, sizeof(label)),
 			      fl_arith_unusable_index(check->zone->free_blocks, check->zone->orders_count,
 						      (unsigned int)d->order));
@@ -338,19 +344,24 @@ static void conclude_cause(struct fl_diagnosis *d, const struct fl_zone_check *c
 
 	fl_zone_label(check->zone, label, sizeof(label));
 	if (check->cause == FL_VERDICT_CMA)
-		conclude(d, FL_VERDICT_CMA, "%s shows %llukB free, but %llukB of that is CMA, which an unmovable request cannot "
-			 "use: %llukB are left for it.", label, fl_diagnosis_kb(d, test->free), fl_diagnosis_kb(d, test->cma_pages),
+		conclude(d, FL_VERDICT_CMA, "%s shows %llukB free, but %llukB of that is CMA, which an unmovable "
+					    "request cannot use: %llukB are left for it.",
+					    label, fl_diagnosis_kb(d, test->free), fl_diagnosis_kb(d, test->cma_pages),
 			 fl_diagnosis_kb(d, test->free > test->cma_pages ? test->free - test->cma_pages : 0));
 	else if (check->cause == FL_VERDICT_BOOST)
-		conclude(d, FL_VERDICT_BOOST, "%s would have served this request; only the watermark boost of %llukB (raised for a "
-			 "while after an unmovable request broke into a movable pageblock) stood in the way.", label,
+		conclude(d, FL_VERDICT_BOOST, "%s would have served this request; only the watermark boost of %llukB "
+					      "(raised for a while after an unmovable request broke into a movable "
+					      "pageblock) stood in the way.", label,
 			 fl_diagnosis_kb(d, test->boost));
 	else if (check->cause == FL_VERDICT_HIGHATOMIC)
-		conclude(d, FL_VERDICT_HIGHATOMIC, "%llukB of what is free in %s is the reserve for atomic high-order requests; what "
-			 "is left is below the watermark.", fl_diagnosis_kb(d, test->highatomic_pages), label);
+		conclude(d, FL_VERDICT_HIGHATOMIC, "%llukB of what is free in %s is the reserve for atomic "
+						   "high-order requests; what is left is below the watermark.",
+						   fl_diagnosis_kb(d, test->highatomic_pages), label);
 	else if (check->cause == FL_VERDICT_LOWMEM_RESERVE)
-		conclude(d, FL_VERDICT_LOWMEM_RESERVE, "%s has %llukB free, but %llukB are kept there for requests that need this "
-			 "zone (lowmem_reserve).", label, fl_diagnosis_kb(d, test->free), fl_diagnosis_kb(d, test->reserve));
+		conclude(d, FL_VERDICT_LOWMEM_RESERVE, "%s has %llukB free, but %llukB are kept there for requests "
+						       "that need this zone (lowmem_reserve).",
+						       label, fl_diagnosis_kb(d, test->free),
+						       fl_diagnosis_kb(d, test->reserve));
 	else
 		conclude_low(d);
 }
@@ -384,6 +395,16 @@ static bool all_passing_are_near(const struct fl_diagnosis *d)
 	return true;
 }
 
+/* Most of what is free is CMA, and if that counted the zone would be far above its mark. */
+static bool cma_makes_near(const struct fl_diagnosis *d, const struct fl_zone_check *check)
+{
+	uint64_t mark = check->zone->high != FL_MEM_NONE ? check->zone->high : check->zone->min;
+
+	return check->test.cma_pages > check->test.free / 2 && check->test.cma_pages <= check->test.free &&
+	       check->test.usable + (int64_t)check->test.cma_pages > (int64_t)(mark + check->test.reserve) &&
+	       is_near(d, check);
+}
+
 /* A movable request counts CMA as usable; pinned for long or under a vendor's policy it is not. */
 static bool fails_without_cma(const struct fl_diagnosis *d)
 {
@@ -405,20 +426,29 @@ static void conclude_passing(struct fl_diagnosis *d, const struct fl_zone_check 
 		uint64_t cma = check->zone->free_cma;
 
 		conclude(d, FL_VERDICT_CMA,
-			 "%llukB of the %llukB free in %s are CMA; without them it is below its watermark (%llukB <= %llukB). The "
-			 "kernel counts CMA for a movable request, yet this one did not get it: its pages are pinned for long, or "
-			 "this kernel keeps CMA apart.",
-			 fl_diagnosis_kb(d, cma), fl_diagnosis_kb(d, check->test.free), label, fl_diagnosis_kb(d, check->test.free - cma), fl_diagnosis_kb(d, check->test.mark));
+			 "%llukB of the %llukB free in %s are CMA; without them it is below its watermark (%llukB <= "
+			 "%llukB). The kernel counts CMA for a movable request, yet this one did not get it: its "
+			 "pages are pinned for long, or this kernel keeps CMA apart.",
+			 fl_diagnosis_kb(d, cma), fl_diagnosis_kb(d, check->test.free), label,
+			 fl_diagnosis_kb(d, check->test.free - cma), fl_diagnosis_kb(d, check->test.mark));
+	} else if (all_passing_are_near(d) && cma_makes_near(d, check)) {
+		conclude(d, FL_VERDICT_CMA,
+			 "%s shows %llukB free, but %llukB of that is CMA, which an unmovable request cannot use: the "
+			 "%llukB that are left are next to the watermark.",
+			 label, fl_diagnosis_kb(d, check->test.free), fl_diagnosis_kb(d, check->test.cma_pages),
+			 fl_diagnosis_kb(d, check->test.free - check->test.cma_pages));
 	} else if (all_passing_are_near(d)) {
-		fl_diagnosis_evidence(d, 0, "what passes now is within the noise: the figures were printed after the failure, and "
-					    "free memory is next to the watermark or below its usual mark");
+		fl_diagnosis_evidence(d, 0, "what passes now is within the noise: the figures were printed after the "
+					    "failure, and free memory is next to the watermark or below its usual "
+					    "mark");
 		conclude_low(d);
 		if (d->verdict == FL_VERDICT_WATERMARK && d->flags.can_reclaim && !(d->request->gfp & FL_GFP_NORETRY))
 			conclude_reclaim_failed(d);
 	} else {
 		conclude(d, FL_VERDICT_UNKNOWN,
-			 "The free lists do not explain it: %s passes the request's test with room to spare. Memory was short only "
-			 "at that moment, or a limit that the text does not show (cpuset, mempolicy, memory cgroup) applied.",
+			 "The free lists do not explain it: %s passes the request's test with room to spare. Memory "
+			 "was short only at that moment, or a limit that the text does not show (cpuset, mempolicy, "
+			 "memory cgroup) applied.",
 			 label);
 	}
 }
@@ -441,8 +471,8 @@ static bool conclude_from_lists(struct fl_diagnosis *d, const struct fl_zone_che
 	if (!free || usable > free / 50)
 		return false;
 	conclude(d, FL_VERDICT_FRAGMENTATION,
-		 "External fragmentation: %llukB are free, only %llukB of that in blocks of order %d (%llukB) or larger; the text "
-		 "has no watermarks.",
+		 "External fragmentation: %llukB are free, only %llukB of that in blocks of order %d (%llukB) or "
+		 "larger; the text has no watermarks.",
 		 fl_diagnosis_kb(d, free), fl_diagnosis_kb(d, usable), d->order, fl_diagnosis_kb(d, 1ull << d->order));
 	return true;
 }
@@ -451,9 +481,11 @@ static void conclude_untestable(struct fl_diagnosis *d, const struct fl_zone_che
 {
 	if (conclude_from_lists(d, check))
 		return;
+	if (d->order == 0 && !d->flags.can_reclaim)
+		also(d, FL_VERDICT_WATERMARK);
 	conclude(d, FL_VERDICT_UNKNOWN,
-		 "The text does not tell: the watermarks of the zones are missing%s. The lines \"... free:...kB min:...kB\" and "
-		 "\"lowmem_reserve[]\" that the kernel prints under Mem-Info would tell.",
+		 "The text does not tell: the watermarks of the zones are missing%s. The lines \"... free:...kB "
+		 "min:...kB\" and \"lowmem_reserve[]\" that the kernel prints under Mem-Info would tell.",
 		 d->order == 0 ? " (at order 0 only the watermark test can fail, never fragmentation)" : "");
 }
 
@@ -466,8 +498,8 @@ static bool judge_figures(struct fl_diagnosis *d)
 
 		if (zone->wrapped || (known && zone->free > zone->managed)) {
 			conclude(d, FL_VERDICT_BAD_ACCOUNTING,
-				 "The figures of zone %s are impossible (line %u): a counter of the kernel is wrong, so the watermark "
-				 "test fails whatever is free.", zone->name, zone->line);
+				 "The figures of zone %s are impossible (line %u): a counter of the kernel is wrong, "
+				 "so the watermark test fails whatever is free.", zone->name, zone->line);
 			return true;
 		}
 	}
@@ -480,7 +512,8 @@ static void judge_by_zones(struct fl_diagnosis *d)
 
 	if (!low) {
 		conclude(d, d->checks_count ? FL_VERDICT_ZONE_CONSTRAINT : FL_VERDICT_UNKNOWN,
-			 d->checks_count ? "No zone with memory is open to this request: its flags or its nodes exclude all of them."
+			 d->checks_count ? "No zone with memory is open to this request: its flags or its nodes "
+					   "exclude all of them."
 					 : "The text names no zone.");
 		return;
 	}
@@ -498,23 +531,27 @@ static void judge_by_zones(struct fl_diagnosis *d)
 		conclude_cause(d, low);
 }
 
-/* --- kinds that say themselves what was wrong -------------------------------------------------------------------------------- */
+/* --- kinds that say themselves what was wrong --------------------------------------------------------------------- */
 
 static void conclude_memcg(struct fl_diagnosis *d)
 {
 	const struct fl_mem_request *r = d->request;
 
 	if (r->memcg_limit_kb != FL_MEM_NONE) {
-		conclude(d, FL_VERDICT_MEMCG, "A memory cgroup reached its limit: %llukB of %llukB; the machine's memory does not "
-			 "matter here.", (ull)r->memcg_usage_kb, (ull)r->memcg_limit_kb);
-		fl_diagnosis_evidence(d, r->line_first, "memory cgroup%s%s: usage %llukB, limit %llukB", r->memcg[0] ? " " : "",
+		conclude(d, FL_VERDICT_MEMCG, "A memory cgroup reached its limit: %llukB of %llukB; the machine's "
+					      "memory does not matter here.",
+					      (ull)r->memcg_usage_kb, (ull)r->memcg_limit_kb);
+		fl_diagnosis_evidence(d, r->line_first, "memory cgroup%s%s: usage %llukB, limit %llukB",
+							r->memcg[0] ? " " : "",
 				      r->memcg, (ull)r->memcg_usage_kb, (ull)r->memcg_limit_kb);
 	} else if (r->pagefault_oom) {
-		conclude(d, FL_VERDICT_MEMCG, "The OOM killer was called at the end of a page fault, without a request of its own "
-			 "(gfp_mask 0x%llx): charging a page to a memory cgroup failed; no zone ran out.", (ull)r->gfp_raw);
+		conclude(d, FL_VERDICT_MEMCG, "The OOM killer was called at the end of a page fault, without a "
+					      "request of its own (gfp_mask 0x%llx): charging a page to a memory "
+					      "cgroup failed; no zone ran out.", (ull)r->gfp_raw);
 		fl_diagnosis_evidence(d, r->line_first, "pagefault_out_of_memory() is in the call trace");
 	} else {
-		conclude(d, FL_VERDICT_MEMCG, "A memory cgroup reached its limit; the machine's memory does not matter here.");
+		conclude(d, FL_VERDICT_MEMCG, "A memory cgroup reached its limit; the machine's memory does not "
+					      "matter here.");
 		fl_diagnosis_evidence(d, r->line_first, "%s", r->constraint[0] ? r->constraint
 				      : "the kernel names a memory cgroup as the cause");
 	}
@@ -527,23 +564,29 @@ static bool judge_by_kind(struct fl_diagnosis *d)
 	if (r->kind == FL_MEM_REQUEST_MEMCG || (r->pagefault_oom && r->has_gfp && !r->gfp_raw)) {
 		conclude_memcg(d);
 	} else if (r->vm_struct) {
-		conclude(d, FL_VERDICT_ADDRESS_SPACE, "No free range of kernel addresses for %llukB in the vmalloc or module area; it "
-			 "is not a lack of memory.", r->size_bytes == FL_MEM_NONE ? 0 : (ull)r->size_bytes / 1024);
-		fl_diagnosis_evidence(d, r->line_first, "the kernel says so itself: no vm_struct, before any page was asked for");
+		conclude(d, FL_VERDICT_ADDRESS_SPACE, "No free range of kernel addresses for %llukB in the vmalloc "
+						      "or module area; it is not a lack of memory.",
+						      r->size_bytes == FL_MEM_NONE ? 0 : (ull)r->size_bytes / 1024);
+		fl_diagnosis_evidence(d, r->line_first, "the kernel says so itself: no vm_struct, before any page "
+							"was asked for");
 	} else if (r->kind == FL_MEM_REQUEST_WARNING) {
-		conclude(d, FL_VERDICT_IMPOSSIBLE_ORDER, "A warning in mm/page_alloc.c about the request itself: most often an order "
-			 "larger than the allocator has (a size that nobody checked).");
-		fl_diagnosis_evidence(d, r->line_first, "WARNING at mm/page_alloc.c%s%s", r->trace_count ? ", called through " : "",
+		conclude(d, FL_VERDICT_IMPOSSIBLE_ORDER, "A warning in mm/page_alloc.c about the request itself: "
+							 "most often an order larger than the allocator has (a size "
+							 "that nobody checked).");
+		fl_diagnosis_evidence(d, r->line_first, "WARNING at mm/page_alloc.c%s%s",
+				      r->trace_count ? ", called through " : "",
 				      r->trace_count ? r->trace[r->trace_count > 2 ? 2 : 0] : "");
 	} else if (r->kind == FL_MEM_REQUEST_OOM && r->has_order && r->order < 0) {
-		conclude(d, FL_VERDICT_HARMLESS, "Somebody called the OOM killer by hand (SysRq-f): no request failed.");
+		conclude(d, FL_VERDICT_HARMLESS, "Somebody called the OOM killer by hand (SysRq-f): no request "
+						 "failed.");
 		fl_diagnosis_evidence(d, r->line_first, "order=-1 stands for that");
 	} else if (r->kind == FL_MEM_REQUEST_CMA) {
-		conclude(d, FL_VERDICT_CMA, "A contiguous range of the CMA area could not be emptied: a page in it is pinned or under "
-			 "writeback, or the area is used up.");
+		conclude(d, FL_VERDICT_CMA, "A contiguous range of the CMA area could not be emptied: a page in it "
+					    "is pinned or under writeback, or the area is used up.");
 		fl_diagnosis_evidence(d, r->line_first, "cma_alloc failed");
 	} else if (!strcmp(r->constraint, "CONSTRAINT_CPUSET") || !strcmp(r->constraint, "CONSTRAINT_MEMORY_POLICY")) {
-		conclude(d, FL_VERDICT_NODE_CONSTRAINT, "The request was confined to some nodes (%s), and those ran out.",
+		conclude(d, FL_VERDICT_NODE_CONSTRAINT, "The request was confined to some nodes (%s), and those ran "
+							"out.",
 			 r->constraint);
 		fl_diagnosis_evidence(d, r->line_first, "constraint=%s, nodemask=%s, mems_allowed=%s", r->constraint,
 				      r->nodemask[0] ? r->nodemask : "not printed",
@@ -564,7 +607,8 @@ static bool judge_order(struct fl_diagnosis *d)
 			complete = true;
 	if (d->order < 64 && !(complete && orders >= 9 && d->order >= (int)orders))
 		return false;
-	conclude(d, FL_VERDICT_IMPOSSIBLE_ORDER, "Order %d is larger than any block of this kernel%s: it can never succeed.",
+	conclude(d, FL_VERDICT_IMPOSSIBLE_ORDER, "Order %d is larger than any block of this kernel%s: it can never "
+						 "succeed.",
 		 d->order, complete ? " has (its lists end below it)" : "");
 	return true;
 }
@@ -583,11 +627,12 @@ static bool judge_vmalloc(struct fl_diagnosis *d)
 	judge_zones(d);
 	if (!passing_zone(d, FL_ZONE_MAY_USE)) {
 		fl_diagnosis_evidence(d, d->request->line_first,
-				      "vmalloc asked for order %d first and falls back to single pages: those are judged", order);
+				      "vmalloc asked for order %d first and falls back to single pages: those are "
+				      "judged", order);
 		return false;
 	}
-	conclude(d, FL_VERDICT_HARMLESS, "vmalloc tried blocks of order %d first; when that fails it takes single pages, and those "
-		 "are there: the caller got its memory.", order);
+	conclude(d, FL_VERDICT_HARMLESS, "vmalloc tried blocks of order %d first; when that fails it takes single "
+					 "pages, and those are there: the caller got its memory.", order);
 	fl_evidence_of_zones(d);
 	d->order = order;
 	return true;
@@ -620,8 +665,8 @@ static void judge(struct fl_diagnosis *d)
 	if (judge_order(d) || judge_vmalloc(d))
 		return;
 	if (!has_state_figures(d->state)) {
-		conclude(d, FL_VERDICT_UNKNOWN, "The text has the failed request but no state of memory: the lines from \"Mem-Info:\" "
-			 "on, which the kernel prints after it, would tell.");
+		conclude(d, FL_VERDICT_UNKNOWN, "The text has the failed request but no state of memory: the lines "
+						"from \"Mem-Info:\" on, which the kernel prints after it, would tell.");
 		return;
 	}
 	judge_zones(d);

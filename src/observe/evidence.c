@@ -20,7 +20,7 @@ const char *fl_zone_label(const struct fl_mem_zone *zone, char *to, size_t size)
 	return to;
 }
 
-/* --- room for texts ------------------------------------------------------------------------------------------------ */
+/* --- room for texts ----------------------------------------------------------------------------------------------- */
 
 char *fl_diagnosis_format(const char *fmt, va_list ap)
 {
@@ -150,7 +150,7 @@ uint64_t fl_diagnosis_managed(const struct fl_diagnosis *d)
 	return sum;
 }
 
-/* --- evidence ------------------------------------------------------------------------------------------------------------ */
+/* --- evidence ----------------------------------------------------------------------------------------------------- */
 
 static void add_terms(const struct fl_diagnosis *d, const struct fl_arith_test *test, struct fl_text *text)
 {
@@ -182,7 +182,8 @@ static void add_blocks(const struct fl_diagnosis *d, const struct fl_zone_check 
 	if (d->order <= 0)
 		return;
 	if (test->by_order_failed)
-		fl_text_add(text, "; but only %llukB of it in larger orders, where kernels before 4.4 want more than %llukB",
+		fl_text_add(text, "; but only %llukB of it in larger orders, where kernels before 4.4 want more than "
+				  "%llukB",
 			    fl_diagnosis_kb(d, test->by_order_pages), fl_diagnosis_kb(d, test->by_order_mark));
 	else if (!test->lists_known)
 		fl_text_add(text, "; its free lists are not in the text");
@@ -192,7 +193,8 @@ static void add_blocks(const struct fl_diagnosis *d, const struct fl_zone_check 
 		fl_text_add(text, "; no free block of order %d or larger%s", d->order,
 			    check->zone->lists_incomplete ? " in the orders that were printed" : "");
 	else
-		fl_text_add(text, "; the free blocks of order %d or larger are in %s only, not for this request", d->order,
+		fl_text_add(text, "; the free blocks of order %d or larger are in %s only, not for this request",
+				  d->order,
 			    test->only_cma && test->only_highatomic ? "CMA and the highatomic reserve"
 			    : test->only_cma ? "CMA" : test->only_highatomic ? "the highatomic reserve" : "isolated");
 }
@@ -256,7 +258,11 @@ void fl_evidence_of_request(struct fl_diagnosis *d)
 	struct fl_text text;
 
 	fl_text_init(&text);
-	fl_text_add(&text, "%s asked for order %d", r->comm[0] ? r->comm : r->kind == FL_MEM_REQUEST_OOM ? "whoever met the OOM killer" : "someone", d->order);
+	if (r->comm[0])
+		fl_text_add(&text, "%s", r->comm);
+	else
+		fl_text_add(&text, r->kind == FL_MEM_REQUEST_OOM ? "whoever met the OOM killer" : "someone");
+	fl_text_add(&text, " asked for order %d", d->order);
 	if (d->state)
 		fl_text_add(&text, " (%llukB in one piece)", d->order < 30 ? fl_diagnosis_kb(d, 1ull << d->order) : 0);
 	if (r->has_gfp)
@@ -270,7 +276,8 @@ void fl_evidence_of_request(struct fl_diagnosis *d)
 	fl_text_fini(&text);
 	if (r->state_shared)
 		fl_diagnosis_evidence(d, d->state ? d->state->line_first : 0,
-				      "the state of memory was printed for another request: this one came without (rate limit)");
+				      "the state of memory was printed for another request: this one came without "
+				      "(rate limit)");
 	if (r->state_before && r->kind != FL_MEM_REQUEST_OOM)
 		fl_diagnosis_evidence(d, d->state ? d->state->line_first : 0,
 				      "the state of memory was printed before this request: it may have changed");

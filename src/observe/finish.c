@@ -21,7 +21,7 @@ static const char *zone_label(const struct fl_mem_zone *zone, char *to, size_t s
 	return to;
 }
 
-/* --- the size of a page ------------------------------------------------------------------------------------------ */
+/* --- the size of a page ------------------------------------------------------------------------------------------- */
 
 static bool is_page_size(uint64_t bytes)
 {
@@ -80,7 +80,7 @@ static void settle_page_size(struct fl_text_reader *reader)
 	}
 }
 
-/* --- kB into pages ------------------------------------------------------------------------------------------------- */
+/* --- kB into pages ------------------------------------------------------------------------------------------------ */
 
 static void note_wrapped(struct fl_text_reader *reader, struct fl_mem_zone *zone, const char *what, uint64_t value)
 {
@@ -126,7 +126,7 @@ static void convert_zone(struct fl_text_reader *reader, struct fl_mem_zone *zone
 	}
 }
 
-/* --- sums ---------------------------------------------------------------------------------------------------------- */
+/* --- sums --------------------------------------------------------------------------------------------------------- */
 
 /* Pages in the lists; saturates. */
 static uint64_t lists_pages(const uint64_t *blocks, unsigned int orders)
@@ -166,8 +166,8 @@ static void check_free(struct fl_text_reader *reader, const struct fl_mem_zone *
 	if (zone->lists_incomplete || zone->free == FL_MEM_NONE || zone->free > SANE_KB_MAX || gap <= slack || gap < 16)
 		return;
 	fl_mem_report_warn(reader->report, zone->lists_line,
-			   "%s: free is %llukB but its free lists hold %llukB: the figures are of different moments, or the "
-			   "accounting is off", zone_label(zone, label, sizeof(label)),
+			   "%s: free is %llukB but its free lists hold %llukB: the figures are of different moments, "
+			   "or the accounting is off", zone_label(zone, label, sizeof(label)),
 			   (unsigned long long)(zone->free * kb), (unsigned long long)(sum * kb));
 }
 
@@ -274,8 +274,8 @@ static void check_dump_total(struct fl_text_reader *reader)
 	}
 	if (sum && difference(total, sum) > (total > sum ? total : sum) / 20 + 64)
 		fl_mem_report_warn(reader->report, state->line_first,
-				   "Mem-Info says free:%llu pages, the zones that are printed add up to %llu: a zone is missing, "
-				   "or the figures are of different moments", (unsigned long long)total,
+				   "Mem-Info says free:%llu pages, the zones that are printed add up to %llu: a zone "
+				   "is missing, or the figures are of different moments", (unsigned long long)total,
 				   (unsigned long long)sum);
 }
 
@@ -301,11 +301,12 @@ void fl_text_close_state(struct fl_text_reader *reader)
 		check_files(reader);
 	fl_mem_values_fini(&reader->node_kb);
 	reader->nodes_seen = 0;
+	reader->zones_closed += state->zones_count;
 	reader->zone_plus1 = 0;
 	reader->state = NULL;
 }
 
-/* --- which state belongs to a request ---------------------------------------------------------------------------------- */
+/* --- which state belongs to a request ----------------------------------------------------------------------------- */
 
 static bool state_has_figures(const struct fl_mem_state *state)
 {
@@ -358,6 +359,6 @@ void fl_text_finish_report(struct fl_mem_report *report)
 		fl_mem_report_warn(report, 0, "%llu further requests were counted but not kept (limit %d)",
 				   (unsigned long long)report->requests_dropped, FL_MEM_REQUESTS_MAX);
 	if (report->states_dropped)
-		fl_mem_report_warn(report, 0, "%llu further states of memory were not kept (limit %d)",
-				   (unsigned long long)report->states_dropped, FL_MEM_STATES_MAX);
+		fl_mem_report_warn(report, 0, "%llu further states of memory were not kept (limits: %d states, %d zones)",
+				   (unsigned long long)report->states_dropped, FL_MEM_STATES_MAX, ZONES_TOTAL_MAX);
 }

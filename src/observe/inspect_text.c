@@ -105,7 +105,7 @@ static const char *human_pages(const struct fl_mem_state *state, uint64_t pages,
 	return to;
 }
 
-/* --- requests ---------------------------------------------------------------------------------------------------- */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 const char *fl_mem_request_kind_name(enum fl_mem_request_kind kind)
 {
@@ -226,7 +226,7 @@ static void add_requests(struct fl_text *to, const struct fl_inspect *inspect, b
 		fl_text_add(to, "\n%zu more requests; --all shows them.\n", report->requests_count - shown);
 }
 
-/* --- states ---------------------------------------------------------------------------------------------------------- */
+/* --- states ------------------------------------------------------------------------------------------------------- */
 
 static int largest_order(const struct fl_mem_zone *zone)
 {
@@ -278,8 +278,8 @@ static void add_not_managed_row(struct fl_text *to, const struct fl_mem_state *s
 	if (zone->managed == FL_MEM_NONE || zone->present == FL_MEM_NONE || zone->wrapped || zone->managed > zone->present ||
 	    zone->present - zone->managed <= zone->present / 4)
 		return;
-	add_wrapped_format(to, "  ", "%s: %s of %s are present but not managed (reserved at boot, or not handed over yet): neither "
-			   "free nor fragmented", fl_zone_label(zone, label, sizeof(label)),
+	add_wrapped_format(to, "  ", "%s: %s of %s are present but not managed (reserved at boot, or not handed over "
+				     "yet): neither free nor fragmented", fl_zone_label(zone, label, sizeof(label)),
 			   human_pages(state, zone->present - zone->managed, missing, sizeof(missing)),
 			   human_pages(state, zone->present, present, sizeof(present)));
 }
@@ -341,6 +341,72 @@ static void add_types_row(struct fl_text *to, const struct fl_mem_state *state, 
 	if (!first)
 		add_wrapped(to, "  ", text.data);
 	fl_text_fini(&text);
+}
+
+/* --- what a state shows without a request ------------------------------------------------------------------------- */
+
+static void remark_marks(struct fl_text *to, const struct fl_mem_state *state, const struct fl_mem_zone *zone,
+			 const char *label)
+{
+	char a[24], b[24];
+
+	if (zone->min == FL_MEM_NONE || zone->free == FL_MEM_NONE || zone->wrapped)
+		return;
+	if (zone->free <= zone->min)
+		add_wrapped_format(to, "  ", "%s: free (%s) is at or below min (%s): only requests that may use the reserve "
+				   "get memory at once", label, human_pages(state, zone->free, a, sizeof(a)),
+				   human_pages(state, zone->min, b, sizeof(b)));
+	else if (zone->low != FL_MEM_NONE && zone->free <= zone->low)
+		add_wrapped_format(to, "  ", "%s: free (%s) is below low (%s): kswapd is at work", label,
+				   human_pages(state, zone->free, a, sizeof(a)),
+				   human_pages(state, zone->low, b, sizeof(b)));
+	if (fl_arith_boost(zone))
+		add_wrapped_format(to, "  ", "%s: the watermarks are boosted by %s: pageblocks were mixed lately", label,
+				   human_pages(state, fl_arith_boost(zone), a, sizeof(a)));
+	if (zone->free_cma != FL_MEM_NONE && zone->free_cma > zone->free / 2 && zone->free_cma <= zone->free)
+		add_wrapped_format(to, "  ", "%s: %s of the %s free are CMA, not for unmovable requests", label,
+				   human_pages(state, zone->free_cma, a, sizeof(a)),
+				   human_pages(state, zone->free, b, sizeof(b)));
+}
+
+/* The smallest order for which nine tenths of the free memory are in blocks that are too small; -1: none. */
+static int fragmented_from(const struct fl_mem_zone *zone, unsigned int huge)
+{
+	for (unsigned int o = 1; o <= huge; o++)
+		if (fl_arith_unusable_index(zone->free_blocks, zone->orders_count, o) > 900)
+			return (int)o;
+	return -1;
+}
+
+static void remark_lists(struct fl_text *to, const struct fl_mem_state *state, const struct fl_mem_zone *zone,
+			 const char *label, unsigned int huge)
+{
+	uint64_t pages = fl_arith_pages(zone->free_blocks, zone->orders_count), large;
+	int order = fragmented_from(zone, huge);
+	char a[24], b[24], c[24];
+
+	if (!zone->orders_count || zone->lists_incomplete || order < 0 || pages < 1024)
+		return;
+	large = fl_arith_blocks(zone->free_blocks, zone->orders_count, (unsigned int)order) << order;
+	add_wrapped_format(to, "  ", "%s: only %s of the %s free are in blocks of order %d (%s) or larger: fragmented from "
+			   "that order on", label, human_pages(state, large, a, sizeof(a)),
+			   human_pages(state, pages, b, sizeof(b)), order,
+			   human_pages(state, 1ull << order, c, sizeof(c)));
+}
+
+static void add_remarks(struct fl_text *to, const struct fl_mem_state *state, unsigned int huge)
+{
+	char label[48];
+
+	for (size_t z = 0; z < state->zones_count; z++) {
+		const struct fl_mem_zone *zone = &state->zones[z];
+
+		if (!fl_mem_zone_is_populated(zone))
+			continue;
+		fl_zone_label(zone, label, sizeof(label));
+		remark_marks(to, state, zone, label);
+		remark_lists(to, state, zone, label, huge);
+	}
 }
 
 static void add_pair(struct fl_text *to, const struct fl_mem_values *values, const char *good, const char *bad,
@@ -445,6 +511,7 @@ static void add_state(struct fl_text *to, const struct fl_inspect *inspect, size
 	for (size_t z = 0; z < state->zones_count; z++)
 		if (fl_mem_zone_is_populated(&state->zones[z]))
 			add_zone_row(to, state, &state->zones[z], huge);
+	add_remarks(to, state, huge);
 	for (size_t z = 0; z < state->zones_count; z++)
 		add_not_managed_row(to, state, &state->zones[z]);
 	for (size_t z = 0; z < state->zones_count; z++)
@@ -465,24 +532,29 @@ static void add_states(struct fl_text *to, const struct fl_inspect *inspect, boo
 	for (size_t i = 0; i < shown; i++)
 		add_state(to, inspect, i);
 	if (shown)
-		add_wrapped(to, "  ", "The column with a size counts free blocks of that size that can be had now; \"order\" is the "
-				      "largest free block; \"unus.N\" is the unusable index for order N: 0 when all free memory is in "
-				      "blocks of that order or larger, 1 when none is.");
+		add_wrapped(to, "  ", "The column with a size counts free blocks of that size that can be had now; "
+				      "\"order\" is the largest free block; \"unus.N\" is the unusable index for "
+				      "order N: 0 when all free memory is in blocks of that order or larger, 1 when "
+				      "none is.");
 	if (shown < inspect->report->states_count)
-		fl_text_add(to, "\n%zu more states of memory; --all shows them.\n", inspect->report->states_count - shown);
+		fl_text_add(to, "\n%zu more states of memory; --all shows them.\n",
+				inspect->report->states_count - shown);
 }
 
 static void add_events(struct fl_text *to, const struct fl_mem_report *report)
 {
 	if (report->events_extfrag)
-		add_wrapped_format(to, "", "\nTrace: %llu allocations fell back to another migratetype; %llu of them claimed the "
-				   "pageblock.", (ull)report->events_extfrag, (ull)report->events_extfrag_claimed);
+		add_wrapped_format(to, "", "\nTrace: %llu allocations fell back to another migratetype; %llu of them "
+					   "claimed the pageblock.",
+					   (ull)report->events_extfrag, (ull)report->events_extfrag_claimed);
 	if (report->events_compaction)
-		add_wrapped_format(to, "", "\nTrace: %llu compactions took %llu.%03llu ms.", (ull)report->events_compaction,
+		add_wrapped_format(to, "", "\nTrace: %llu compactions took %llu.%03llu ms.",
+					   (ull)report->events_compaction,
 				   (ull)(report->events_compaction_ns / 1000000),
 				   (ull)(report->events_compaction_ns / 1000 % 1000));
 	if (report->events_reclaim)
-		add_wrapped_format(to, "", "Trace: %llu direct reclaims took %llu.%03llu ms.", (ull)report->events_reclaim,
+		add_wrapped_format(to, "", "Trace: %llu direct reclaims took %llu.%03llu ms.",
+					   (ull)report->events_reclaim,
 				   (ull)(report->events_reclaim_ns / 1000000), (ull)(report->events_reclaim_ns / 1000 % 1000));
 }
 

@@ -233,6 +233,8 @@ static size_t prefix_length(const char *p)
 
 	if (*p == '>' || (*p == '|' && p[1] == ' '))
 		return 1;
+	if (!strncmp(p, "{\"log\":\"", 8)) /* log files of containers */
+		return 8;
 	if (*p == '<')
 		length = level_length(p);
 	else if (*p == '[')

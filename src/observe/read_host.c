@@ -169,7 +169,8 @@ static int check_root(const char *root, struct fl_error *reterr)
 	if (stat(root, &st))
 		return fl_error_set(reterr, FL_ERROR_INPUT, -errno, "%s: %s", root, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
-		return fl_error_input(reterr, "%s: is not a directory; expected one with proc/ and sys/, as in a sosreport",
+		return fl_error_input(reterr, "%s: is not a directory; expected one with proc/ and sys/, as in a "
+					      "sosreport",
 				      root);
 	return 0;
 }
@@ -182,10 +183,11 @@ static int found_something(const struct host_reader *reader, struct fl_error *re
 		return 0;
 	if (reader->live)
 		return fl_error_set(reterr, FL_ERROR_LACKING, -ENOENT,
-				    "this host shows nothing of its memory under /proc; is it Linux, and is /proc mounted?");
+				    "this host shows nothing of its memory under /proc; is it Linux, and is /proc "
+				    "mounted?");
 	return fl_error_input(reterr,
-			      "%s: holds no file that tells about memory; expected proc/buddyinfo, proc/zoneinfo, proc/vmstat or "
-			      "the layout of a sosreport", reader->root);
+			      "%s: holds no file that tells about memory; expected proc/buddyinfo, proc/zoneinfo, "
+			      "proc/vmstat or the layout of a sosreport", reader->root);
 }
 
 static void settle_live_page_size(const struct host_reader *reader)

@@ -21,7 +21,8 @@ struct fl_mem_state *fl_text_begin_state(struct fl_text_reader *reader, bool dum
 	struct fl_mem_state *state;
 
 	fl_text_close_state(reader);
-	state = fl_mem_report_add_state(reader->report);
+	state = reader->zones_closed < ZONES_TOTAL_MAX ? fl_mem_report_add_state(reader->report) : NULL;
+	reader->report->states_dropped += reader->zones_closed >= ZONES_TOTAL_MAX;
 	reader->state = state;
 	reader->row_columns = 0;
 	reader->blocks_header = false;
@@ -373,7 +374,8 @@ static bool report_has_anything(const struct fl_mem_report *report)
 static int nothing_recognised(const struct fl_mem_report *report, bool binary, struct fl_error *reterr)
 {
 	const char *expected = "expected a kernel log with \"page allocation failure\", \"invoked oom-killer\" or "
-			       "\"Mem-Info\", or the text of /proc/buddyinfo, pagetypeinfo, zoneinfo, vmstat or meminfo";
+			       "\"Mem-Info\", or the text of /proc/buddyinfo, pagetypeinfo, zoneinfo, vmstat or "
+			       "meminfo";
 
 	if (binary)
 		return fl_error_input(reterr, "%s: this is a binary file, not text; %s", report->source, expected);

@@ -132,7 +132,7 @@ static int parse_amount(const char *text, uint64_t *ret)
 	return *p == '\0' || *p == ',' || *p == ')' ? 0 : -1;
 }
 
-/* --- lists ------------------------------------------------------------------------------------------------------ */
+/* --- lists -------------------------------------------------------------------------------------------------------- */
 
 void fl_text_dump_end_list(struct fl_text_reader *reader)
 {
@@ -141,8 +141,8 @@ void fl_text_dump_end_list(struct fl_text_reader *reader)
 	if (reader->context == TEXT_LIST && zone && zone->lists_sum_kb == FL_MEM_NONE) {
 		zone->lists_incomplete = true;
 		fl_mem_report_warn(reader->report, zone->lists_line,
-				   "the free lists of zone %s end without a sum: the line was cut after order %d, larger "
-				   "orders are not known", zone->name, (int)reader->list_orders - 1);
+				   "the free lists of zone %s end without a sum: the line was cut after order %d, "
+				   "larger orders are not known", zone->name, (int)reader->list_orders - 1);
 	}
 	reader->context = TEXT_NONE;
 	reader->in_list_item = false;
@@ -229,7 +229,8 @@ static bool list_token(struct fl_text_reader *reader, const char *token)
 		if (!zone) {
 			if (kb != reader->dropped_kb * 2)
 				fl_mem_report_warn(reader->report, reader->line,
-						   "free list that begins with \"%s\" names no zone and was left out", token);
+						   "free list that begins with \"%s\" names no zone and was left out",
+						   token);
 			reader->dropped_kb = kb;
 			return true;
 		}
@@ -313,7 +314,7 @@ static bool empty_token(struct fl_text_reader *reader, const char *token)
 	return true;
 }
 
-/* --- zones, nodes, totals --------------------------------------------------------------------------------------- */
+/* --- zones, nodes, totals ----------------------------------------------------------------------------------------- */
 
 static void begin_zone(struct fl_text_reader *reader)
 {
@@ -431,7 +432,8 @@ static bool amount_token(struct fl_text_reader *reader, const char *token)
 	unit = parse_amount(token + length + 1, &value);
 	if (unit < 0) {
 		if (reader->context == TEXT_ZONE)
-			fl_mem_report_warn(reader->report, reader->line, "\"%s\" is no amount; the line was probably cut",
+			fl_mem_report_warn(reader->report, reader->line, "\"%s\" is no amount; the line was probably "
+									 "cut",
 					   token);
 		return reader->context == TEXT_ZONE;
 	}
@@ -480,7 +482,7 @@ static bool reserve_token(struct fl_text_reader *reader, const char *token)
 	return true;
 }
 
-/* --- the tail ---------------------------------------------------------------------------------------------------- */
+/* --- the tail ----------------------------------------------------------------------------------------------------- */
 
 static bool prev_number(const struct fl_text_reader *reader, int back, uint64_t *ret)
 {

@@ -13,6 +13,7 @@
 #define TOKEN_MAX 320
 #define HISTORY 6
 #define ROW_MAX 32
+#define ZONES_TOTAL_MAX 8192 /* over all states: no text of people comes near */
 
 enum text_context {
 	TEXT_NONE,
@@ -36,6 +37,7 @@ struct fl_text_reader {
 
 	struct fl_mem_state *state; /* being filled; NULL before the first */
 	int state_index;
+	size_t zones_closed; /* of finished states */
 	char release[64];
 	bool bits32; /* addresses of eight digits in a call trace */
 

@@ -133,10 +133,12 @@ bool fl_text_setting_line(struct fl_text_reader *reader, char *line)
 		return true;
 	if (!*line || (!strstr(reader->file, THP) && !strstr(reader->file, VM)))
 		return false;
-	return set_file_value(reader, reader->file, line);
+	set_file_value(reader, reader->file, line);
+	reader->file[0] = '\0'; /* one value; what follows in a pasted text is something else */
+	return true;
 }
 
-/* --- ftrace ---------------------------------------------------------------------------------------------------------- */
+/* --- ftrace ------------------------------------------------------------------------------------------------------- */
 
 /* The stamp in front of an event, "7971.248176:", in ns; false if there is none. */
 static bool event_time(const char *line, const char *event, uint64_t *ret_ns)

@@ -18,7 +18,7 @@ static const char *cut_comma(char *to, size_t size, const char *token)
 	return to;
 }
 
-/* --- finished rows ----------------------------------------------------------------------------------------------- */
+/* --- finished rows ------------------------------------------------------------------------------------------------ */
 
 /* The zone of the row in a state of /proc files; `again`: this row is there already, so it belongs to a new state. */
 static struct fl_mem_zone *row_zone(struct fl_text_reader *reader, bool again)
@@ -28,6 +28,8 @@ static struct fl_mem_zone *row_zone(struct fl_text_reader *reader, bool again)
 
 	if (!state)
 		return NULL;
+	if (reader->row_line < state->line_first) /* a row is known to be over one line later */
+		state->line_first = reader->row_line;
 	zone = fl_mem_state_zone(state, reader->row_node, reader->row_zone);
 	if (zone)
 		reader->zone_plus1 = (size_t)(zone - state->zones) + 1;
@@ -50,8 +52,8 @@ static void check_columns(struct fl_text_reader *reader, struct fl_mem_zone *zon
 	if (reader->row_count == reader->row_columns)
 		return;
 	fl_mem_report_warn(reader->report, reader->row_line,
-			   "zone %s has %u columns where the rows before have %u: a column was lost or added, so its orders "
-			   "are not certain", zone->name, reader->row_count, reader->row_columns);
+			   "zone %s has %u columns where the rows before have %u: a column was lost or added, so its "
+			   "orders are not certain", zone->name, reader->row_count, reader->row_columns);
 	zone->lists_incomplete = zone->lists_incomplete || reader->row_count < reader->row_columns;
 }
 
@@ -124,7 +126,8 @@ static void end_blocks_row(struct fl_text_reader *reader)
 		return; /* page_owner's count of mixed blocks: no place for it */
 	if (reader->row_count != reader->header_types_count)
 		fl_mem_report_warn(reader->report, reader->row_line,
-				   "zone %s has %u counts of blocks for %u types; the missing ones are taken as unknown",
+				   "zone %s has %u counts of blocks for %u types; the missing ones are taken as "
+				   "unknown",
 				   zone->name, reader->row_count, reader->header_types_count);
 	for (unsigned int i = 0; i < reader->row_count && i < reader->header_types_count; i++) {
 		unsigned int type = fl_mem_state_type(reader->state, reader->header_types[i]);
@@ -192,7 +195,7 @@ void fl_text_table_end_row(struct fl_text_reader *reader)
 		end_buddy_row(reader);
 }
 
-/* --- rows as they come ------------------------------------------------------------------------------------------- */
+/* --- rows as they come -------------------------------------------------------------------------------------------- */
 
 /* "12", ">100000", "0.012", "-1.000": values with a point are kept in thousandths. */
 static bool cell(struct fl_text_reader *reader, const char *token)
@@ -302,7 +305,7 @@ void fl_text_table_new_line(struct fl_text_reader *reader, const char *line)
 		reader->zoneinfo_indented = true;
 }
 
-/* --- zoneinfo ------------------------------------------------------------------------------------------------------ */
+/* --- zoneinfo ----------------------------------------------------------------------------------------------------- */
 
 static struct fl_mem_zone *zoneinfo_zone(struct fl_text_reader *reader)
 {
@@ -427,7 +430,7 @@ bool fl_text_table_token(struct fl_text_reader *reader, const char *token)
 	return header_token(reader, token) || block_order_token(reader, token) || zoneinfo_token(reader, token);
 }
 
-/* --- vmstat, meminfo: whole lines -------------------------------------------------------------------------------------- */
+/* --- vmstat, meminfo: whole lines --------------------------------------------------------------------------------- */
 
 static bool has_vmstat_prefix(const char *name)
 {

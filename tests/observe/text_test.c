@@ -223,6 +223,7 @@ static void test_quoting_and_log_prefixes_do_not_change_the_reading(void **unuse
 	check_dress("4,19685342,241227987454,-,caller=T12845;", 0, "\n");
 	check_dress("6,1,2,c;", 0, "\n");
 	check_dress("[Sun Mar  3 04:05:06 2024] ", 0, "\n");
+	check_dress("{\"log\":\"", 0, "\\n\",\"stream\":\"stderr\"}\n");
 	check_dress("\x1b[32m", 0, "\x1b[0m\n");
 }
 
