@@ -659,7 +659,7 @@ static void test_bad_input_is_refused_with_a_sentence(void **unused)
 	fl_mem_report_init(&report, "bad");
 	assert_refused(fl_mem_read_text_file(path, &report, &error), &error, "empty", NULL);
 	fl_mem_report_fini(&report);
-	fixture_write(root, "file", "\x7f" "ELF\0\0\0\1\0\0\0\0\0\0\0\0\0\0", 20);
+	fixture_write(root, "file", "\x7f" "ELF\0\0\0\1\0\0\0\0\0\0\0\0\0\0", 19);
 	fl_mem_report_init(&report, "bad");
 	assert_refused(fl_mem_read_text_file(path, &report, &error), &error, "binary", NULL);
 	fl_mem_report_fini(&report);
