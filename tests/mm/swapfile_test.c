@@ -179,6 +179,25 @@ static void test_sequential_faults_are_mostly_minor(void **state)
 	fixture_done(&f);
 }
 
+static void test_random_faults_make_the_window_shrink(void **state)
+{
+	static const uint32_t far[] = { 1000, 1400, 1800, 700, 1200 };
+	struct fixture f = { 0 };
+	struct anon a;
+	uint64_t before;
+
+	(void)state;
+	reclaim_boot(&f, BASE_73, 64, 4096);
+	a = touch_anon(&f, 2048);
+	swap_out_all(&f, &a);
+	fl_touch_range(f.mem, &f.who, a.mm, a.start, 512, 1, false);
+	before = counter(&f, FL_VM_pswpin);
+	for (unsigned int i = 0; i < 5; i++)
+		fl_touch_range(f.mem, &f.who, a.mm, a.start + far[i], 1, 1, false);
+	assert_in_range(counter(&f, FL_VM_pswpin) - before, 5, 8 + 4 + 2 + 1 + 1);
+	fixture_done(&f);
+}
+
 /* ---- Working set ---- */
 
 static void test_swapped_page_that_comes_back_at_once_starts_active(void **state)
@@ -244,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_window_of_swap_readahead),
 		cmocka_unit_test(test_page_cluster_0_reads_one_page_a_fault),
 		cmocka_unit_test(test_sequential_faults_are_mostly_minor),
+		cmocka_unit_test(test_random_faults_make_the_window_shrink),
 		cmocka_unit_test(test_swapped_page_that_comes_back_at_once_starts_active),
 		cmocka_unit_test(test_shared_memory_goes_to_swap_and_back),
 	};

@@ -408,6 +408,39 @@ static void test_refault_distance_boundary(void **state)
 	fixture_done(&f);
 }
 
+/* Active and inactive file pages of these numbers. */
+static void boot_file_lists(struct fixture *f, uint32_t active, uint32_t inactive)
+{
+	fl_mapping_id id;
+
+	reclaim_boot(f, BASE_73, 64, 0);
+	id = read_file(f, active);
+	fl_file_read(f->mem, &f->who, id, 0, active);
+	fl_lru_add_drain_all(f->mem, &f->who);
+	forget_references(f, read_file(f, inactive));
+	assert_int_equal(f->mem->lru->size[FL_LRU_ACTIVE_FILE], active);
+	assert_int_equal(f->mem->lru->size[FL_LRU_INACTIVE_FILE], inactive);
+}
+
+static void test_active_pages_are_left_alone_while_enough_are_inactive_and_none_came_back(void **state)
+{
+	struct fixture f = { 0 };
+
+	(void)state;
+	boot_file_lists(&f, 8000, 16000);
+	fl_reclaim_pages(f.mem, &f.who, 1000, false);
+	assert_int_equal(counter(&f, FL_VM_pgdeactivate), 0);
+	/* A page that came back to the active list says that the lists are wrong. */
+	f.mem->vm[FL_VM_workingset_activate_file]++;
+	fl_reclaim_pages(f.mem, &f.who, 1000, false);
+	assert_true(counter(&f, FL_VM_pgdeactivate) > 0);
+	fixture_done(&f);
+	boot_file_lists(&f, 8000, 7000);
+	fl_reclaim_pages(f.mem, &f.who, 1000, false);
+	assert_true(counter(&f, FL_VM_pgdeactivate) > 0);
+	fixture_done(&f);
+}
+
 /* ---- kswapd ---- */
 
 static void be_kswapd(struct fixture *f)
@@ -519,7 +552,7 @@ static void test_a_boosted_run_neither_swaps_nor_writes(void **state)
 
 	(void)state;
 	reclaim_boot(&f, BASE_73, 64, 4096);
-	a = touch_anon(&f, 4096);
+	a = touch_anon(&f, 20000); /* enough for the first round to have scanned some */
 	make_old(&f, &a);
 	fixture_zone(&f)->watermark_boost = 512;
 	be_kswapd(&f);
@@ -659,6 +692,7 @@ int main(void)
 		cmocka_unit_test(test_mlocked_page_stays),
 		cmocka_unit_test(test_refault_within_the_active_list_activates),
 		cmocka_unit_test(test_refault_distance_boundary),
+		cmocka_unit_test(test_active_pages_are_left_alone_while_enough_are_inactive_and_none_came_back),
 		cmocka_unit_test(test_one_good_zone_balances_the_node),
 		cmocka_unit_test(test_balance_needs_more_than_the_high_mark_with_boost),
 		cmocka_unit_test(test_kswapd_drops_its_order_after_1024_pages_on_6_12_and_32_on_7_3),
