@@ -90,8 +90,8 @@ void fl_reset_isolation_suitable(struct fl_mem *mem, struct fl_caller *who);
 
 /* ---- kcompactd, proactive, manual: facts 1.4 to 1.6 ---- */
 
-/* The node's daemon, owned by mem; it sleeps until fl_sim_run. Needs mem->sim. Freed with its task by fl_mem_free(), or
- * before: while the simulation stands. */
+/* The node's daemon, owned by mem; it sleeps until fl_sim_run. Needs mem->sim. Its task belongs to the simulation, which
+ * goes first (the task waits on a queue in here); fl_mem_free() frees the rest if nobody did. */
 struct fl_kcompactd;
 struct fl_kcompactd *fl_kcompactd_new(struct fl_mem *mem);
 void fl_kcompactd_free(struct fl_mem *mem);

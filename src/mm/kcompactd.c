@@ -317,9 +317,6 @@ struct fl_kcompactd *fl_kcompactd_new(struct fl_mem *mem)
 
 void fl_kcompactd_free(struct fl_mem *mem)
 {
-	if (!mem->kcompactd)
-		return;
-	fl_task_free(mem->kcompactd->who.task); /* it waits on a queue in what is freed here */
 	fl_host_free(mem->kcompactd);
 	mem->kcompactd = NULL;
 }

@@ -197,8 +197,8 @@ static void beside(bool (*decision)(const struct fl_beside_kswapd_facts *), bool
 	cc = rig_control(&r, -1, FL_MIGRATE_SYNC_LIGHT);
 	cc.proactive_compaction = true;
 	*goes_on = fl_compact_finished(r.mem, r.who, &cc) != FL_COMPACT_PARTIAL_SKIPPED;
-	fl_kcompactd_free(r.mem);
 	fl_sim_free(sim);
+	fl_kcompactd_free(r.mem);
 	r.mem->vmscan->kswapd = NULL;
 	r.mem->sim = NULL;
 	rig_done(&r);
