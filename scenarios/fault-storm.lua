@@ -14,12 +14,15 @@ scenario {
     { name = "fill",      kind = "int",  default = 90, min = 0, max = 95, help = "per cent of the machine that the fragmenter touches" },
     { name = "holes",     kind = "int",  default = 50, min = 0, max = 100, help = "per cent of its pages that it gives back at random" },
     { name = "pipes",     kind = "int",  default = 20000, min = 0, max = 1000000, help = "pipes with a page of data beside it" },
+    { name = "locked",    kind = "bool", default = "yes",
+      help = "its memory is locked and stays where it is; otherwise compaction heals the machine within seconds" },
     { name = "free",      kind = "choice", default = "each", choices = { "each", "forward", "backward", "random" },
       help = "order in which a storm frees; each: one after the other" },
   },
 
   machine = { memory = "2G", cpus = 4, memory_min = "256M" },
-  kernel  = { ["thp.enabled"] = "always", ["thp.defrag"] = "madvise" },
+  kernel  = { ["thp.enabled"] = "always", ["thp.defrag"] = "madvise",
+              ["vm.compact_unevictable_allowed"] = 0 },
 
   metrics = {
     { name = "success_pct",          unit = "%",     better = "higher" },
@@ -93,9 +96,13 @@ end
 -- Base pages in nearly all of the machine, holes in random places, kernel memory that comes to lie in some of them.
 local function fragment()
   local size = machine.memory * options.fill // 100 // machine.page * machine.page
-  local memory = map(size, "nohuge")
+  local memory = options.locked and map(size, "nohuge", "locked") or map(size, "nohuge")
   touch(memory)
-  discard(memory, size // machine.page * options.holes // 100)
+  for offset = 0, size - 1, machine.page do
+    if uniform(1, 100) <= options.holes then
+      advise(memory, options.locked and "dontneed_locked" or "dontneed", { offset = offset, length = machine.page })
+    end
+  end
   if options.pipes > 0 then pipes(options.pipes, machine.page) end
   pause()
 end

@@ -1,0 +1,191 @@
+/*
+ * tests/scenario/sim_scenarios_test.c - the shipped scenarios on the model: the same run in twenty fresh processes, what their records
+ * say, and the same load under two kernels.
+ *
+ * Fresh processes, not forks: Lua seeds its hash from clock and addresses at the start.
+ */
+#include <inttypes.h>
+
+#include "support.h"
+
+/* Small versions: scenario, memory in MiB, options. */
+struct small {
+	const char *scenario;
+	int64_t memory_mib;
+	const char *options[4];
+};
+static const struct small smalls[] = {
+	{ "guard-pages", 512, { "load=16M", "pipes=200", "settle=20s" } },
+	{ "fault-storm", 256, { "storm=32M", "pipes=500" } },
+};
+
+static int run_small(const struct small *small, const char *kernel, uint64_t seed, struct fl_record *record,
+		     struct fl_error *error)
+{
+	struct fl_scenario *s;
+	struct fl_option_set set;
+	int status = fl_scenario_load(small->scenario, &s, error);
+
+	if (status)
+		return status;
+	fl_option_set_init(&set, s->options, s->options_count);
+	for (size_t i = 0; i < 4 && small->options[i]; i++)
+		if (!status)
+			status = fl_option_assign(&set, "scenario", small->options[i], error);
+	if (!status)
+		status = fl_scenario_run(&(struct fl_scenario_request){ .scenario = s, .options = &set, .kernel = kernel,
+					 .seed = seed, .memory_bytes = small->memory_mib << 20 }, record, error);
+	fl_option_set_fini(&set);
+	fl_scenario_free(s);
+	return status;
+}
+
+/* In the fresh process: prints hash and samples. */
+static int print_run(size_t which)
+{
+	struct fl_record record;
+	struct fl_error error = { 0 };
+
+	fl_record_init(&record);
+	if (run_small(&smalls[which], "7.3", 7, &record, &error)) {
+		printf("%s\n", error.text);
+		return 1;
+	}
+	printf("%016" PRIx64 " %" PRIu64 "\n", record.state_hash, record.virtual_ns);
+	for (size_t i = 0; i < record.samples_count; i++)
+		printf("%s %s %a\n", record.samples[i].name, record.samples[i].phase, record.samples[i].value);
+	fl_record_fini(&record);
+	return 0;
+}
+
+static char *output_of_fresh_process(size_t which)
+{
+	struct fl_text text;
+	char self[512], *command, buffer[4096];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	size_t n;
+	FILE *pipe;
+
+	assert_true(length > 0);
+	self[length] = '\0';
+	command = fl_xasprintf("%s print %zu", self, which);
+	pipe = popen(command, "r");
+	assert_non_null(pipe);
+	fl_text_init(&text);
+	while ((n = fread(buffer, 1, sizeof(buffer), pipe)) > 0)
+		fl_text_add_bytes(&text, buffer, n);
+	assert_int_equal(pclose(pipe), 0);
+	free(command);
+	return text.data;
+}
+
+static void test_twenty_fresh_processes_run_alike(void **state)
+{
+	for (size_t which = 0; which < sizeof(smalls) / sizeof(*smalls); which++) {
+		char *first = output_of_fresh_process(which);
+
+		assert_true(strlen(first) > 10000);
+		for (int i = 1; i < 20; i++) {
+			char *other = output_of_fresh_process(which);
+
+			if (strcmp(first, other))
+				fail_msg("%s: two processes ran differently: %.40s and %.40s", smalls[which].scenario, first, other);
+			free(other);
+		}
+		free(first);
+	}
+}
+
+static double value_of(const struct fl_record *record, const char *name, const char *phase)
+{
+	const struct fl_sample *s = fl_record_find(record, name, phase);
+
+	if (!s)
+		fail_msg("no sample %s at %s", name, phase);
+	return s->valid ? s->value : -1;
+}
+
+static struct fl_record record_of(size_t which, const char *kernel)
+{
+	struct fl_record record;
+	struct fl_error error = { 0 };
+
+	fl_record_init(&record);
+	if (run_small(&smalls[which], kernel, 1, &record, &error))
+		fail_msg("%s", error.text);
+	return record;
+}
+
+static void test_guard_pages_gap_is_zero_with_the_patch_and_grows_without(void **state)
+{
+	static const char *const phases[] = { "idle", "load1", "load2" };
+	struct fl_record with = record_of(0, "7.3"), without = record_of(0, "7.3~guard-accounting");
+
+	for (int i = 0; i < 3; i++)
+		assert_true(value_of(&with, "free_count_gap", phases[i]) == 0);
+	assert_true(value_of(&without, "free_count_gap", "idle") == 0);
+	assert_true(value_of(&without, "free_count_gap", "load1") > 1000);
+	assert_true(value_of(&without, "free_count_gap", "load2") > value_of(&without, "free_count_gap", "load1"));
+	fl_record_fini(&with);
+	fl_record_fini(&without);
+}
+
+static void test_fault_storm_finds_huge_pages_on_the_empty_machine_only(void **state)
+{
+	struct fl_record record = record_of(1, "7.3");
+
+	assert_true(value_of(&record, "success_pct", "empty_2048kB") == 100);
+	assert_true(value_of(&record, "success_pct", "frag_2048kB") < 100);
+	assert_true(value_of(&record, "fault_latency_us", "empty_2048kB") >
+		    10 * value_of(&record, "fault_latency_us", "empty_4kB"));
+	assert_true(value_of(&record, "pgfault", "empty_4kB") == 8192);
+	assert_true(record.has_census && record.census.blocks_count == 128);
+	assert_false(record.died);
+	fl_record_fini(&record);
+}
+
+/* Under memory pressure, where kernels differ in everything else. */
+static void test_two_kernels_see_the_same_load(void **state)
+{
+	static const char text[] = HEAD
+		"local function work(n) local m = map(64 * MiB) local sum = 0\n"
+		"for i = 1, 20 do sum = sum * 31 % 1000003 + uniform(1, 1000) + lognormal(100, 50) + zipf(50)\n"
+		"touch(m, { random = true, length = 16 * MiB }) discard(m, 1000) sleep(uniform(1, 1000000)) end\n"
+		"results[n] = sum end\n"
+		"results = {}\n"
+		"function main() for i = 1, 6 do process('w', i, work, i) end wait()\n"
+		"for i = 1, 6 do print(i, results[i]) end end";
+	static const char *const kernels[] = { "7.3", "6.12", "7.3+mobility" };
+	struct fl_record record[3];
+	struct fl_error error = { 0 };
+
+	for (int i = 0; i < 3; i++) {
+		struct fl_scenario *s;
+
+		fl_record_init(&record[i]);
+		assert_int_equal(load_text(text, &s, &error), 0);
+		if (fl_scenario_run(&(struct fl_scenario_request){ .scenario = s, .kernel = kernels[i], .seed = 5,
+				    .memory_bytes = 512 << 20 }, &record[i], &error))
+			fail_msg("%s", error.text);
+		fl_scenario_free(s);
+		assert_true(strlen(record[i].log.data) > 40);
+		assert_string_equal(record[0].log.data, record[i].log.data);
+	}
+	assert_true(record[0].state_hash != record[1].state_hash); /* they are different kernels */
+	for (int i = 0; i < 3; i++)
+		fl_record_fini(&record[i]);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_twenty_fresh_processes_run_alike),
+		cmocka_unit_test(test_guard_pages_gap_is_zero_with_the_patch_and_grows_without),
+		cmocka_unit_test(test_fault_storm_finds_huge_pages_on_the_empty_machine_only),
+		cmocka_unit_test(test_two_kernels_see_the_same_load),
+	};
+
+	if (argc == 3)
+		return print_run((size_t)atoi(argv[2]));
+	return cmocka_run_group_tests(tests, make_path, remove_path);
+}
