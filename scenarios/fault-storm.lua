@@ -11,7 +11,7 @@ scenario {
   options = {
     { name = "storm",     kind = "size", default = "256M", min = "4M", multiple = "2M", help = "memory that one storm touches" },
     { name = "threads",   kind = "int",  default = 4, min = 1, max = 256, help = "threads of a storm" },
-    { name = "fill",      kind = "int",  default = 90, min = 0, max = 95, help = "per cent of the machine that the fragmenter touches" },
+    { name = "fill",      kind = "int",  default = 90, min = 0, max = 95, help = "per cent of the machine that the fragmenter touches (too much, and it is killed)" },
     { name = "holes",     kind = "int",  default = 50, min = 0, max = 100, help = "per cent of its pages that it gives back at random" },
     { name = "pipes",     kind = "int",  default = 20000, min = 0, max = 1000000, help = "pipes with a page of data beside it" },
     { name = "locked",    kind = "bool", default = "yes",

@@ -16,7 +16,7 @@ struct small {
 };
 static const struct small smalls[] = {
 	{ "guard-pages", 512, { "load=16M", "pipes=200", "settle=20s" } },
-	{ "fault-storm", 256, { "storm=32M", "pipes=500" } },
+	{ "fault-storm", 256, { "storm=32M", "pipes=500", "fill=75" } },
 };
 
 static int run_small(const struct small *small, const char *kernel, uint64_t seed, struct fl_record *record,
