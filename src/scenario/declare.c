@@ -11,6 +11,7 @@
 #include "base/names.h"
 #include "base/size.h"
 #include "machine/geometry.h"
+#include "mm/sysctl.h"
 #include "scenario/run.h"
 #include "scenario/script.h"
 
@@ -246,6 +247,8 @@ static void read_machine(lua_State *L, struct fl_scenario *s)
 /* kernel = { ["transparent_hugepage/enabled"] = "always" }, in the order of names. */
 static void read_kernel(lua_State *L, struct fl_scenario *s)
 {
+	struct fl_error error;
+
 	if (lua_getfield(L, -1, "kernel") == LUA_TNIL) {
 		lua_pop(L, 1);
 		return;
@@ -263,8 +266,11 @@ static void read_kernel(lua_State *L, struct fl_scenario *s)
 			break;
 		if (lua_type(L, -2) != LUA_TSTRING || s->settings_count == LIST_MAX)
 			luaL_error(L, "kernel: expected entries such as [\"vm.swappiness\"] = 60");
-		s->setting_names[s->settings_count] = fl_xstrdup(lua_tostring(L, -2));
-		s->setting_values[s->settings_count++] = fl_xstrdup(fl_library_tostring(L, -1, NULL));
+		fl_library_tostring(L, -1, NULL);
+		if (fl_tunable_check(lua_tostring(L, -3), lua_tostring(L, -1), &error))
+			luaL_error(L, "kernel: %s", error.text);
+		s->setting_names[s->settings_count] = fl_xstrdup(lua_tostring(L, -3));
+		s->setting_values[s->settings_count++] = fl_xstrdup(lua_tostring(L, -1));
 		lua_pop(L, 3);
 	}
 	lua_pop(L, 4);

@@ -11,7 +11,7 @@ static void test_declarations_become_plain_data(void **state)
 		"  { name = 'size', kind = 'size', default = '2G', min = '1M', help = 'size' },\n"
 		"  { name = 'fs', kind = 'choice', default = 'ext4', choices = { 'ext4', 'tmpfs' }, help = 'which' } },\n"
 		"machine = { memory = '64G', memory_min = '4G', swap = '8G', cpus = 8, guard_minorder = 1, below_4g = '256M' },\n"
-		"kernel = { ['vm.swappiness'] = 10, ['a'] = 'always' },\n"
+		"kernel = { ['vm.swappiness'] = 10, ['thp.enabled'] = 'always' },\n"
 		"metrics = { { name = 'x_pct', unit = '%', better = 'higher' }, { name = 'y', headline = false } },\n"
 		"published = { { metric = 'x_pct', phase = 'r4', base = '42 (25-67)', changed = '74', change = 'mobility' } } }\n"
 		"assert(options.rounds == 8 and options.size == 2 * GiB and options.fs == 'ext4' and machine.cpus == 8)\n"
@@ -30,7 +30,7 @@ static void test_declarations_become_plain_data(void **state)
 	assert_int_equal(s->cpus, 8);
 	assert_int_equal(s->guard_minorder, 1);
 	assert_int_equal(s->settings_count, 2);
-	assert_string_equal(s->setting_names[0], "a");
+	assert_string_equal(s->setting_names[0], "thp.enabled");
 	assert_string_equal(s->setting_values[1], "10");
 	assert_int_equal(s->metrics[0].better, FL_BETTER_HIGHER);
 	assert_true(s->metrics[0].headline);
@@ -60,6 +60,8 @@ static void test_wrong_declarations_name_the_entry(void **state)
 		{ "scenario { summary = 'x', machine = { memroy = '1G' } }", "did you mean \"memory\"" },
 		{ "scenario { summary = 'x', metrics = { { name = 'a', better = 'up' } } }", "better must be" },
 		{ "scenario { summary = 'x', kernel = { 5 } }", "kernel: expected entries" },
+		{ "scenario { summary = 'x', kernel = { ['vm.swapiness'] = 5 } }", "vm.swappiness" },
+		{ "scenario { summary = 'x', kernel = { ['vm.swappiness'] = 500 } }", "kernel: " },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
