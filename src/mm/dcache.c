@@ -43,15 +43,14 @@ static enum fl_evict evict_dentry(struct fl_mem *mem, struct fl_caller *who, fl_
 	return FL_EVICT_FREE;
 }
 
-/* inode_lru_isolate(): an inode in use goes, one with cached pages stays for a round. */
+/* inode_lru_isolate(): an inode with cached pages stays for a round. */
 static enum fl_evict evict_inode(struct fl_mem *mem, struct fl_caller *who, fl_object object, uint32_t tag, void *arg)
 {
 	struct file *file = file_of(mem, tag);
 
 	if (!file->live || file->inode != object)
 		return FL_EVICT_STALE;
-	if (file->dentry != FL_OBJECT_NONE)
-		return FL_EVICT_LEAVE;
+	FL_ASSERT(file->dentry == FL_OBJECT_NONE); /* a used inode is not on the LRU */
 	if (file->mapping != UINT32_MAX && mem->dcache->pages && mem->dcache->pages(mem, file->mapping))
 		return FL_EVICT_ROTATE;
 	file->inode = FL_OBJECT_NONE;

@@ -313,6 +313,51 @@ static void test_failed_order_9_counts_once_a_fault_and_falls_back(void **state)
 	end();
 }
 
+/* Facts 1.3: the node alone first, without retries; the whole mask only where direct reclaim is allowed; mTHP once. */
+static void test_pmd_fault_asks_twice_mthp_once(void **state)
+{
+	fl_pfn held[16];
+	unsigned int n = 0;
+	struct requests r;
+	fl_vpn at;
+
+	start("7.3", 16, FL_THP_ALWAYS);
+	f.mem->set.thp_size[4] = FL_THP_SIZE_ALWAYS;
+	at = map(512, 0);
+	touch(map(1, FL_VM_NOHUGEPAGE), 1, true); /* upper tables */
+	while (n < 16 && (held[n] = take_buddy(&f, 9, FL_MOVABLE, 0)) != FL_PFN_NONE)
+		n++;
+	for (unsigned int i = 0; i < n; i++) {
+		fl_page_split(f.mem, held[i], 9);
+		for (unsigned int k = 0; k < 512; k += 2)
+			give_buddy(&f, held[i] + k, 0);
+	}
+	for (unsigned int order = 9; order > 0; order--)
+		for (unsigned int type = 0; type < FL_PCPTYPES; type++)
+			while (take_buddy(&f, order, type, 0) != FL_PFN_NONE)
+				;
+	f.mem->set.thp_defrag = FL_THP_DEFRAG_ALWAYS;
+	record_requests(&f, &r);
+	touch(at, 1, true);
+	assert_int_equal(r.order[0], 9);
+	assert_int_equal(r.gfp[0] & (FL_GFP_THISNODE | FL_GFP_NORETRY), FL_GFP_THISNODE | FL_GFP_NORETRY);
+	assert_int_equal(r.order[1], 9);
+	assert_int_equal(r.gfp[1], FL_GFP_TRANSHUGE | FL_GFP_NORETRY);
+	assert_int_equal(r.order[2], 0); /* the PTE table */
+	assert_int_equal(r.order[3], 4);
+	assert_int_equal(r.gfp[3], r.gfp[1]);
+	assert_int_equal(r.order[4], 0);
+	assert_int_equal(r.gfp[4] & FL_GFP_RECLAIM, FL_GFP_RECLAIM);
+	assert_int_equal(vm(FL_VM_thp_fault_fallback), 1);
+	f.mem->set.thp_defrag = FL_THP_DEFRAG_MADVISE;
+	at = map(512, 0);
+	record_requests(&f, &r);
+	touch(at, 1, true);
+	assert_int_equal(r.order[0], 9);
+	assert_int_equal(r.order[1], 0); /* no direct reclaim: no second attempt */
+	end();
+}
+
 static void test_nohugepage_and_disabled_sizes_count_nothing(void **state)
 {
 	fl_vpn at;
@@ -527,6 +572,22 @@ static void test_munmap_of_a_part_of_a_2m_range_keeps_its_table(void **state)
 	fl_munmap(f.mem, &f.who, mm, at + 511, 1);
 	assert_int_equal(mm->table_pages, 3);
 	fl_munmap(f.mem, &f.who, mm, at + 512, 512);
+	assert_int_equal(mm->table_pages, 0);
+	end();
+}
+
+static void test_munmap_keeps_a_table_that_a_neighbour_could_use(void **state)
+{
+	fl_vpn at, other;
+
+	start("7.3", 16, FL_THP_NEVER);
+	at = map(10, 0);
+	other = map(10, FL_VM_NOHUGEPAGE);
+	assert_int_equal(other / 512, at / 512);
+	touch(at, 10, true);
+	fl_munmap(f.mem, &f.who, mm, at, 10);
+	assert_int_equal(mm->table_pages, 3);
+	fl_munmap(f.mem, &f.who, mm, other, 10);
 	assert_int_equal(mm->table_pages, 0);
 	end();
 }
@@ -846,6 +907,7 @@ int main(void)
 		cmocka_unit_test(test_write_to_huge_zero_page_splits_it_in_6_12),
 		cmocka_unit_test(test_vma_that_cannot_hold_an_aligned_2m_counts_no_fallback),
 		cmocka_unit_test(test_failed_order_9_counts_once_a_fault_and_falls_back),
+		cmocka_unit_test(test_pmd_fault_asks_twice_mthp_once),
 		cmocka_unit_test(test_nohugepage_and_disabled_sizes_count_nothing),
 		cmocka_unit_test(test_enabled_orders_by_size_setting_and_advice),
 		cmocka_unit_test(test_highest_order_with_an_empty_range_is_taken),
@@ -857,6 +919,7 @@ int main(void)
 		cmocka_unit_test(test_pieces_of_a_split_folio_stand_where_it_stood_head_last),
 		cmocka_unit_test(test_pinned_folio_is_not_split_and_counts_failed),
 		cmocka_unit_test(test_munmap_of_a_part_of_a_2m_range_keeps_its_table),
+		cmocka_unit_test(test_munmap_keeps_a_table_that_a_neighbour_could_use),
 		cmocka_unit_test(test_dontneed_of_whole_2m_frees_the_table_in_7_3_only),
 		cmocka_unit_test(test_dontneed_of_a_part_keeps_the_table_in_7_3),
 		cmocka_unit_test(test_one_byte_in_each_2m_takes_a_table_a_touch),

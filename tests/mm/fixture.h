@@ -121,4 +121,28 @@ static inline void set_lru(struct fixture *f, fl_pfn pfn, bool on)
 	fl_pageblock_of(f->mem, pfn)->lru = (uint16_t)(fl_pageblock_of(f->mem, pfn)->lru + (on ? pages : -pages));
 }
 
+/* The requests since record_requests(), from the trace: order and gfp. */
+struct requests {
+	unsigned int count, order[64];
+	fl_gfp gfp[64];
+	bool failed[64];
+};
+
+static inline void record_request(void *arg, const struct fl_trace_event *event)
+{
+	struct requests *r = arg;
+
+	if (r->count == 64)
+		return;
+	r->failed[r->count] = event->arg[0] == FL_PFN_NONE;
+	r->order[r->count] = (unsigned int)event->arg[1];
+	r->gfp[r->count++] = (fl_gfp)event->arg[3];
+}
+
+static inline void record_requests(struct fixture *f, struct requests *r)
+{
+	*r = (struct requests){ 0 };
+	f->mem->trace = (struct fl_trace_sink){ UINT64_C(1) << FL_TRACE_mm_page_alloc, record_request, r };
+}
+
 #endif

@@ -98,6 +98,26 @@ static void test_stack_is_one_order_2_request_cut_up_in_7_3_and_single_pages_in_
 	stack_layout("6.12", false);
 }
 
+static void test_high_order_of_a_stack_may_wake_kswapd_but_not_reclaim(void **state)
+{
+	struct fl_process *p;
+	struct requests r;
+	bool found = false;
+
+	start("7.3");
+	p = fl_process_new(f.mem, &f.who);
+	record_requests(&f, &r);
+	fl_thread_new(f.mem, &f.who, p);
+	for (unsigned int i = 0; i < r.count; i++)
+		if (r.order[i] == 2) {
+			found = true;
+			assert_int_equal(r.gfp[i] & FL_GFP_RECLAIM, FL_GFP_KSWAPD_RECLAIM);
+		}
+	assert_true(found);
+	fl_process_exit(f.mem, &f.who, p);
+	fixture_done(&f);
+}
+
 static void test_process_without_memory_is_a_result_and_leaves_nothing(void **state)
 {
 	struct fl_process *p[4096];
@@ -146,6 +166,7 @@ static void test_pipe_of_1_mib_asks_for_its_slots_with_an_order_2_request(void *
 /* 36480 bytes: 3712 in the head, 32768 in fragments: one order-3 page request. */
 static void test_unix_message_is_a_head_and_order_3_fragments(void **state)
 {
+	struct requests r;
 	uint32_t pair;
 
 	start("7.3");
@@ -153,7 +174,11 @@ static void test_unix_message_is_a_head_and_order_3_fragments(void **state)
 	assert_int_equal(fl_ipc_pages(f.mem, pair), 0);
 	assert_int_equal(fl_slab_stat(f.mem, FL_SLAB_kmalloc_cg_4k).active_objects, 1);
 	fl_ipc_close(f.mem, &f.who, pair);
+	record_requests(&f, &r);
 	pair = fl_socket_pair_new(f.mem, &f.who, 2 * 36480);
+	for (unsigned int i = 0; i < r.count; i++)
+		if (r.order[i] == 3 && !(r.gfp[i] & FL_GFP_NOMEMALLOC)) /* not those of slabs */
+			assert_int_equal(r.gfp[i] & FL_GFP_RECLAIM, FL_GFP_KSWAPD_RECLAIM);
 	assert_int_equal(fl_ipc_pages(f.mem, pair), 16);
 	assert_int_equal(fl_slab_stat(f.mem, FL_SLAB_skbuff_head_cache).active_objects, 2);
 	assert_int_equal(fl_slab_stat(f.mem, FL_SLAB_unix_sock).active_objects, 2);
@@ -170,6 +195,7 @@ int main(void)
 		cmocka_unit_test(test_process_takes_objects_stack_pgd_and_gives_all_back),
 		cmocka_unit_test(test_two_stacks_a_cpu_are_kept_for_the_next_threads),
 		cmocka_unit_test(test_stack_is_one_order_2_request_cut_up_in_7_3_and_single_pages_in_6_12),
+		cmocka_unit_test(test_high_order_of_a_stack_may_wake_kswapd_but_not_reclaim),
 		cmocka_unit_test(test_process_without_memory_is_a_result_and_leaves_nothing),
 		cmocka_unit_test(test_pipe_takes_a_page_per_buffer_and_keeps_one_when_read),
 		cmocka_unit_test(test_pipe_of_1_mib_asks_for_its_slots_with_an_order_2_request),

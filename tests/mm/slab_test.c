@@ -110,6 +110,29 @@ static void test_slab_falls_to_the_smallest_order_when_high_orders_are_gone(void
 	fixture_done(&f);
 }
 
+static void test_preferred_order_is_asked_for_without_any_reclaim_the_smallest_with_the_callers_mask(void **state)
+{
+	const fl_gfp quiet = FL_GFP_NOWARN | FL_GFP_NORETRY;
+	struct requests r;
+
+	start("7.3", 16, 1);
+	fill_all_but_order_0();
+	record_requests(&f, &r);
+	fl_slab_alloc(f.mem, &f.who, FL_SLAB_ext4_inode_cache, FL_GFP_NOFS);
+	assert_true(r.count >= 2);
+	assert_int_equal(r.order[0], 2);
+	assert_true(r.failed[0]);
+	assert_int_equal(r.gfp[0] & FL_GFP_RECLAIM, 0);
+	assert_int_equal(r.gfp[0] & (quiet | FL_GFP_NOMEMALLOC), quiet | FL_GFP_NOMEMALLOC);
+	assert_int_equal(r.order[1], 0);
+	assert_int_equal(r.gfp[1], FL_GFP_NOFS | FL_GFP_RECLAIMABLE_BIT);
+	/* where the preferred order is the smallest, the first try may reclaim */
+	record_requests(&f, &r);
+	fl_slab_alloc(f.mem, &f.who, FL_SLAB_dentry, FL_GFP_KERNEL);
+	assert_int_equal(r.gfp[0] & FL_GFP_RECLAIM, FL_GFP_RECLAIM);
+	fixture_done(&f);
+}
+
 static void test_one_object_keeps_its_slab(void **state)
 {
 	fl_object object[21 * 40];
@@ -205,6 +228,8 @@ static void test_shrinker_takes_oldest_dentries_first_and_spares_referenced_ones
 	assert_int_equal(fl_icache_shrink(f.mem, &f.who, 100), 9);
 	assert_true(fl_dentry_lookup(f.mem, &f.who, file[0]));
 	assert_int_equal(fl_icache_count(f.mem), 0);
+	assert_int_equal(fl_dcache_shrink(f.mem, &f.who, 200), 92);
+	assert_false(fl_dentry_is_cached(f.mem, file[3])); /* one more round only */
 	fl_mem_check(f.mem);
 	for (unsigned int i = 0; i < 100; i++)
 		fl_dentry_delete(f.mem, &f.who, file[i]);
@@ -277,6 +302,8 @@ int main(void)
 		cmocka_unit_test(test_order_and_objects_equal_those_of_a_real_machine),
 		cmocka_unit_test(test_request_is_reclaimable_only_for_accounted_caches),
 		cmocka_unit_test(test_slab_falls_to_the_smallest_order_when_high_orders_are_gone),
+		cmocka_unit_test(
+			test_preferred_order_is_asked_for_without_any_reclaim_the_smallest_with_the_callers_mask),
 		cmocka_unit_test(test_one_object_keeps_its_slab),
 		cmocka_unit_test(test_empty_slabs_stay_only_while_the_node_has_fewer_than_min_partial),
 		cmocka_unit_test(test_sheaves_hold_freed_objects_and_their_slabs),
