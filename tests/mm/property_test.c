@@ -39,13 +39,16 @@ enum op_code {
 	OP_RECLAIM,    /* toggles RECLAIM_ACTIVE */
 	OP_UNBOOST,
 	OP_BULK,       /* a: pages, c: CPU */
+	OP_RMQUEUE,    /* a: type, flags and mode, b: order, c: zone: past watermarks and per-CPU lists */
+	OP_DEFRAG,     /* toggles vm.defrag_mode */
 	OP_CANARY,     /* spoils a count: only in the canary's lists */
 	OP_CODES
 };
 
 static const char *const op_names[] = { "OP_ALLOC",     "OP_FREE",	"OP_DRAIN",  "OP_DECAY",   "OP_ATOMIC", "OP_UNRESERVE",
 					"OP_ISOLATE",   "OP_UNISOLATE", "OP_LRU",    "OP_TARGET",  "OP_CAPTURE", "OP_SPLIT",
-					"OP_KIND",	"OP_RECLAIM",	"OP_UNBOOST", "OP_BULK",    "OP_CANARY" };
+					"OP_KIND",	"OP_RECLAIM",	"OP_UNBOOST", "OP_BULK",    "OP_RMQUEUE",
+					"OP_DEFRAG",	"OP_CANARY" };
 
 struct op {
 	uint8_t code, c;
@@ -56,6 +59,7 @@ struct machine {
 	const char *kernel; /* NULL: random decisions */
 	unsigned int pageblock_order, max_order, pmd_order, blocks, cpus, guard_minorder;
 	bool straddle; /* the border of two zones lies inside a pageblock */
+	bool movable;  /* there is a zone Movable */
 };
 
 /* ---- The naive allocator: which pages are in use, and by which allocation. ---- */
@@ -71,7 +75,7 @@ struct world {
 	struct allocation alloc[FRAMES_MAX];
 	unsigned int allocs;
 	struct fl_capture capture;
-	bool capturing;
+	bool capturing, counts_reserves;
 	uint64_t managed;
 };
 
@@ -95,6 +99,23 @@ static struct allocation forget_alloc(struct world *w, unsigned int which)
 	for (unsigned int i = 0; i < 1u << gone.order; i++)
 		w->used[gone.pfn + i] = false;
 	return gone;
+}
+
+/* What is counted as reserved is what pageblocks of type HighAtomic hold, where isolation cannot take their type away. */
+static void check_reserves(struct world *w)
+{
+	struct fl_mem *mem = w->f.mem;
+
+	if (!w->counts_reserves)
+		return;
+	for (unsigned int z = 0; z < FL_ZONES; z++) {
+		long pages = 0;
+
+		for (fl_pfn at = mem->zone[z].start; at < mem->zone[z].end; at += fl_pageblock_pages(mem))
+			if (fl_pageblock_of(mem, at)->type == FL_HIGHATOMIC)
+				pages += fl_pageblock_pages(mem);
+		REQUIRE(pages == mem->zone[z].nr_reserved_highatomic);
+	}
 }
 
 /* Everything adds up: pages in use, in the lists, on per-CPU lists and in guards are all that is managed. */
@@ -123,6 +144,7 @@ static void check_world(struct world *w)
 	for (unsigned int i = 0; i < w->allocs; i++)
 		sum += 1u << w->alloc[i].order;
 	REQUIRE(sum == w->managed);
+	check_reserves(w);
 }
 
 /* ---- Operations ---- */
@@ -131,6 +153,10 @@ static void check_world(struct world *w)
 static const fl_gfp gfps[] = { GFP_MOVABLE_NOW,
 			       GFP_UNMOVABLE_NOW,
 			       GFP_RECLAIMABLE_NOW,
+			       GFP_UNMOVABLE_NOW | FL_GFP_DMA32,
+			       GFP_MOVABLE_NOW | FL_GFP_DMA32,
+			       FL_GFP_MOVABLE_BIT,
+			       FL_GFP_DMA,
 			       FL_GFP_NOWAIT,
 			       FL_GFP_KERNEL & ~FL_GFP_DIRECT_RECLAIM,
 			       FL_GFP_HIGHUSER_MOVABLE & ~FL_GFP_DIRECT_RECLAIM,
@@ -237,12 +263,33 @@ static void do_bulk(struct world *w, unsigned int count)
 		note_alloc(w, pages[i], 0);
 }
 
+static void do_rmqueue(struct world *w, const struct op *op)
+{
+	static const uint32_t flags[] = { 0, FL_ALLOC_NOFRAGMENT, FL_ALLOC_KSWAPD, FL_ALLOC_NOFRAGMENT | FL_ALLOC_KSWAPD };
+	struct fl_mem *mem = w->f.mem;
+	struct fl_zone *zone = &mem->zone[op->c % FL_ZONES];
+	unsigned int order = op->b % (mem->max_order + 1);
+	unsigned int type = mem->set.grouping_disabled ? FL_UNMOVABLE : op->a % FL_PCPTYPES;
+	enum fl_rmqueue_mode mode = FL_RMQUEUE_NORMAL + (op->a >> 4) % 3;
+
+	for (unsigned int n = 0; zone->managed && n < 3; n++) { /* a bulk: the mode lives on */
+		fl_pfn pfn = fl_rmqueue(mem, &w->f.who, zone, order, type, flags[(op->a >> 8) % 4], &mode);
+
+		if (pfn == FL_PFN_NONE)
+			return;
+		REQUIRE(fl_zone_of(mem, pfn) == zone);
+		fl_page_prep(mem, pfn, order, type == FL_MOVABLE ? FL_KIND_ANON : FL_KIND_KERNEL);
+		note_alloc(w, pfn, order);
+	}
+}
+
 static void do_op(struct world *w, const struct op *op)
 {
 	struct fl_mem *mem = w->f.mem;
 	struct fl_zone *zone = fixture_zone(&w->f);
 	struct fl_alloc_context ac = { .preferred = FL_ZONE_NORMAL, .ceiling = FL_ZONE_NORMAL, .type = op->a % FL_PCPTYPES };
-	fl_pfn block = op->a % (zone->end >> mem->pageblock_order) << mem->pageblock_order;
+	fl_pfn end = mem->geometry.ranges[1].end;
+	fl_pfn block = op->a % (end >> mem->pageblock_order) << mem->pageblock_order;
 
 	w->f.task[0].cpu = op->c % mem->cpus;
 	switch (op->code) {
@@ -284,7 +331,7 @@ static void do_op(struct world *w, const struct op *op)
 			finish_capture(w);
 			break;
 		}
-		w->capture = (struct fl_capture){ .zone = FL_ZONE_NORMAL, .order = op->b % mem->max_order,
+		w->capture = (struct fl_capture){ .zone = op->a & 16 ? FL_ZONE_DMA32 : FL_ZONE_NORMAL, .order = op->b % mem->max_order,
 						  .type = op->a % FL_PCPTYPES, .pfn = FL_PFN_NONE };
 		w->capturing = true;
 		w->f.who.capture = &w->capture;
@@ -303,6 +350,12 @@ static void do_op(struct world *w, const struct op *op)
 		break;
 	case OP_BULK:
 		do_bulk(w, op->a);
+		break;
+	case OP_RMQUEUE:
+		do_rmqueue(w, op);
+		break;
+	case OP_DEFRAG:
+		mem->set.defrag_mode = mem->decide.has_defrag_mode(&(struct fl_no_facts){ 0 }) && !mem->set.defrag_mode;
 		break;
 	case OP_CANARY:
 		if (w->allocs > 3)
@@ -342,6 +395,10 @@ static void boot_world(struct world *w, const struct machine *m)
 				   .ranges_count = 2, .reserved_count = 1 };
 	g->zone[FL_ZONE_DMA32] = (struct fl_pfn_range){ 0, border };
 	g->zone[FL_ZONE_NORMAL] = (struct fl_pfn_range){ border, end };
+	if (m->movable) {
+		g->zone[FL_ZONE_NORMAL].end = end - (m->blocks / 4 << m->pageblock_order);
+		g->zone[FL_ZONE_MOVABLE] = (struct fl_pfn_range){ g->zone[FL_ZONE_NORMAL].end, end };
+	}
 	/* A hole and a reserved piece, neither aligned. */
 	g->ranges[0] = (struct fl_pfn_range){ 0, end / 2 - 3 };
 	g->ranges[1] = (struct fl_pfn_range){ end / 2 + 5, end };
@@ -351,6 +408,7 @@ static void boot_world(struct world *w, const struct machine *m)
 	w->f.settings.min_free_kbytes = 4;
 	w->f.settings.user_min_free_kbytes = 4;
 	fixture_boot(&w->f, m->kernel ? m->kernel : "7.3");
+	w->counts_reserves = m->kernel && w->f.mem->decide.isolation_keeps_type(&(struct fl_no_facts){ 0 });
 	if (!m->kernel)
 		w->f.mem->decide = random_decisions;
 	for (unsigned int z = 0; z < FL_ZONES; z++) {
@@ -420,9 +478,9 @@ static unsigned int shrink(const struct machine *m, uint64_t seed, struct op *op
 
 static void print_failure(const struct machine *m, uint64_t seed, const struct op *ops, unsigned int count)
 {
-	fprintf(stderr, "property: seed %llu, kernel %s, blocks of 2^%u, %u of them, %u CPUs, guards %u, straddle %d; shortest list:\n",
+	fprintf(stderr, "property: seed %llu, kernel %s, blocks of 2^%u, %u of them, %u CPUs, guards %u, straddle %d, zone Movable %d; shortest list:\n",
 		(unsigned long long)seed, m->kernel ? m->kernel : "(random decisions)", m->pageblock_order, m->blocks,
-		m->cpus, m->guard_minorder, m->straddle);
+		m->cpus, m->guard_minorder, m->straddle, m->movable);
 	fprintf(stderr, "static const struct op ops[] = {\n");
 	for (unsigned int i = 0; i < count; i++)
 		fprintf(stderr, "\t{ %s, .a = %u, .b = %u, .c = %u },\n", op_names[ops[i].code], ops[i].a, ops[i].b, ops[i].c);
@@ -471,6 +529,7 @@ static struct machine make_machine(struct fl_rng *rng, const char *kernel)
 								FRAMES_MAX / 2 >> m.pageblock_order);
 	m.cpus = (unsigned int)fl_rng_between(rng, 1, 3);
 	m.straddle = fl_rng_chance(rng, 1, 3);
+	m.movable = fl_rng_chance(rng, 1, 3);
 	if (fl_rng_chance(rng, 1, 5))
 		m.guard_minorder = (unsigned int)fl_rng_between(rng, 1, 2);
 	return m;
