@@ -328,12 +328,7 @@ static void conclude_fragmentation(struct fl_diagnosis *d, const struct fl_zone_
 		 "(%llukB) for this request.",
 		 fl_zone_label(check->zone, label, sizeof(label)), fl_diagnosis_kb(d, check->zone->free),
 		 check->test.block_ok ? "too few blocks" : "no block", d->order, fl_diagnosis_kb(d, 1ull << d->order));
-	fl_diagnosis_evidence(d, check->zone->lists_line,
-			      "unusable index for order %d in %s: %d of 1000 (the share of free memory in smaller "
-			      "blocks)",
-			      d->order, fl_zone_label(check->zone, label, sizeof(label)),
-			      fl_arith_unusable_index(check->zone->free_blocks, check->zone->orders_count,
-						      (unsigned int)d->order));
+	fl_evidence_of_lists(d, check->zone);
 	fl_evidence_of_movable(d);
 }
 

@@ -21,6 +21,8 @@ uint64_t fl_diagnosis_managed(const struct fl_diagnosis *d);
 void fl_evidence_of_request(struct fl_diagnosis *d);
 /* One line for each zone, the largest last zone first. */
 void fl_evidence_of_zones(struct fl_diagnosis *d);
+/* What the free lists of a zone hold, seen from the order of the request. */
+void fl_evidence_of_lists(struct fl_diagnosis *d, const struct fl_mem_zone *zone);
 void fl_evidence_of_movable(struct fl_diagnosis *d);
 
 /* The term of the test that decides in this zone ("CMA", "boost", ...), or NULL. */

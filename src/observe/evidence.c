@@ -289,6 +289,51 @@ void fl_evidence_of_zones(struct fl_diagnosis *d)
 		zone_evidence(d, &d->checks[i]);
 }
 
+/* Types of the free blocks of an order, as in "Unmovable, Movable"; "" when the text does not tell. */
+static void add_types_at(const struct fl_diagnosis *d, const struct fl_mem_zone *zone, unsigned int order,
+			 struct fl_text *text)
+{
+	bool any = false;
+
+	for (unsigned int role = 0; zone->has_letters && role < FL_MEM_ROLES; role++) {
+		if (!(zone->letters[order] >> role & 1))
+			continue;
+		fl_text_add(text, "%s%s", any ? ", " : " of type ", fl_mem_role_name((enum fl_mem_role)role));
+		any = true;
+	}
+	for (unsigned int t = 0; !zone->has_letters && zone->has_type_rows && t < d->state->types_count; t++) {
+		if (!zone->type_free[t][order])
+			continue;
+		fl_text_add(text, "%s%s", any ? ", " : " of type ", d->state->types[t].name);
+		any = true;
+	}
+}
+
+void fl_evidence_of_lists(struct fl_diagnosis *d, const struct fl_mem_zone *zone)
+{
+	unsigned int block = d->state->pageblock_order ? d->state->pageblock_order
+						       : fl_arith_pmd_order(d->state->page_size);
+	struct fl_text text;
+	char label[48];
+
+	fl_text_init(&text);
+	fl_text_add(&text, "%s: unusable index for order %d: %d of 1000 (the share of free memory in smaller blocks)",
+		    fl_zone_label(zone, label, sizeof(label)), d->order,
+		    fl_arith_unusable_index(zone->free_blocks, zone->orders_count, (unsigned int)d->order));
+	for (unsigned int o = zone->orders_count; o-- > 0;) {
+		if (!zone->free_blocks[o])
+			continue;
+		fl_text_add(&text, "; the largest free blocks are %llu of order %u", (ull)zone->free_blocks[o], o);
+		add_types_at(d, zone, o, &text);
+		break;
+	}
+	fl_text_add(&text, "; its free pages would fill %llu pageblocks of order %u, and %llu are wholly free",
+		    (ull)(fl_arith_pages(zone->free_blocks, zone->orders_count) >> block), block,
+		    (ull)fl_arith_blocks(zone->free_blocks, zone->orders_count, block));
+	fl_diagnosis_evidence(d, zone->lists_line, "%s", text.data);
+	fl_text_fini(&text);
+}
+
 void fl_evidence_of_movable(struct fl_diagnosis *d)
 {
 	uint64_t lru = fl_diagnosis_lru(d, false), managed = fl_diagnosis_managed(d);
