@@ -268,7 +268,6 @@ static void sim_close(struct fl_backend *vm)
 	if (vm->swap)
 		fl_device_free(vm->swap);
 	fl_tracer_fini(&vm->tracer);
-	fl_kcompactd_free(vm->mem); /* with its task, so before the simulation */
 	if (vm->sim)
 		fl_sim_free(vm->sim); /* before the memory: daemons wait on queues in it */
 	fl_mem_free(vm->mem);
