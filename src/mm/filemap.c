@@ -22,8 +22,11 @@ void fl_filemap_init(struct fl_mem *mem)
 
 static void mapping_release(struct fl_mapping *m)
 {
-	for (uint32_t n = 0; n < m->nodes; n++)
+	for (uint32_t n = 0; n < m->nodes; n++) {
+		if (m->node[n])
+			fl_xfree(m->node[n]->buffer);
 		fl_xfree(m->node[n]);
+	}
 	fl_xfree(m->node);
 	fl_xfree(m);
 }
@@ -150,6 +153,7 @@ void fl_mapping_free_nodes(struct fl_mem *mem, struct fl_caller *who, struct fl_
 		if (!node || (node->used && !m->dead))
 			continue;
 		fl_slab_free(mem, who, node->object);
+		fl_xfree(node->buffer);
 		fl_xfree(node);
 		m->node[n] = NULL;
 	}
@@ -250,13 +254,54 @@ fl_pfn fl_filemap_add_page(struct fl_mem *mem, struct fl_caller *who, struct fl_
 	return pfn;
 }
 
-void fl_filemap_remove(struct fl_mem *mem, fl_pfn folio, fl_shadow shadow)
+/* ---- Buffer heads ---- */
+
+static bool has_buffer(const struct fl_mapping *m, uint32_t index)
+{
+	const struct fl_node *node = fl_mapping_node(m, index);
+
+	return node->buffer && node->buffer[index % FL_NODE_PAGES] != FL_OBJECT_NONE;
+}
+
+/* create_empty_buffers(): one for the page at `index`; false without memory. May switch: look at the page again. */
+static bool add_buffer(struct fl_mem *mem, struct fl_caller *who, struct fl_mapping *m, uint32_t index)
+{
+	fl_object object = fl_slab_alloc(mem, who, FL_SLAB_buffer_head, FL_GFP_NOFS);
+	struct fl_node *node;
+
+	if (object == FL_OBJECT_NONE)
+		return false;
+	if (fl_mapping_page(m, index) == FL_PFN_NONE || has_buffer(m, index)) {
+		fl_slab_free(mem, who, object);
+		return true;
+	}
+	node = fl_mapping_node(m, index);
+	if (!node->buffer) {
+		node->buffer = fl_xmalloc(FL_NODE_PAGES * sizeof(*node->buffer));
+		for (uint32_t i = 0; i < FL_NODE_PAGES; i++)
+			node->buffer[i] = FL_OBJECT_NONE;
+	}
+	node->buffer[index % FL_NODE_PAGES] = object;
+	return true;
+}
+
+/* try_to_free_buffers() */
+static void free_buffer(struct fl_mem *mem, struct fl_caller *who, struct fl_mapping *m, uint32_t index)
+{
+	if (!has_buffer(m, index))
+		return;
+	fl_slab_free(mem, who, fl_mapping_node(m, index)->buffer[index % FL_NODE_PAGES]);
+	fl_mapping_node(m, index)->buffer[index % FL_NODE_PAGES] = FL_OBJECT_NONE;
+}
+
+void fl_filemap_remove(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio, fl_shadow shadow)
 {
 	const struct fl_frame *r = &mem->frames.record[folio];
 	struct fl_mapping *m = fl_mapping_of(mem, r->owner);
 
 	FL_ASSERT_MSG(fl_mapping_page(m, r->index) == folio, "the cache names the page that names it");
 	FL_ASSERT(!(mem->frames.state[folio] & (FL_WRITEBACK | FL_DIRTY)));
+	free_buffer(mem, who, m, r->index);
 	entry_set(mem, m, r->index, shadow == FL_SHADOW_NONE ? 0 : FL_ENTRY_SHADOW | shadow);
 }
 
@@ -391,6 +436,9 @@ uint32_t fl_file_write(struct fl_mem *mem, struct fl_caller *who, fl_mapping_id 
 	for (; done < pages; done++) {
 		fl_pfn pfn = get_page_for_write(mem, who, m, index + done);
 
+		while (pfn != FL_PFN_NONE && m->type != FL_MAPPING_SHMEM && !has_buffer(m, index + done) &&
+		       add_buffer(mem, who, m, index + done))
+			pfn = get_page_for_write(mem, who, m, index + done);
 		if (pfn == FL_PFN_NONE)
 			break;
 		fl_charge(who->task, mem->cost->page_cache_lookup + mem->cost->read_copy_4k);
@@ -468,6 +516,7 @@ static void check_entry(struct fl_mem *mem, const struct fl_mapping *m, uint32_t
 
 	if (!entry)
 		return;
+	FL_ASSERT_MSG(fl_entry_is_page(entry) || !has_buffer(m, index), "only pages have buffer heads");
 	count[!fl_entry_is_page(entry) + ((entry & FL_ENTRY_TYPE) == FL_ENTRY_SWAP)]++;
 	dirty_bit = fl_mapping_node(m, index)->dirty >> index % FL_NODE_PAGES & 1;
 	if (!fl_entry_is_page(entry)) {

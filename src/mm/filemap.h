@@ -4,7 +4,8 @@
  *
  * A file is a mapping: an id (index into a table) with one entry a page: absent, a shadow, or the page. Cache folios have
  * owner = mapping id, index = page index, kind FILE (or SHMEM). Requests for the cache of a block device are Unmovable
- * (its mask is GFP_USER) although the pages can be moved; those of a regular file are Movable.
+ * (its mask is GFP_USER) although the pages can be moved; those of a regular file are Movable. A page that is written to
+ * gets a buffer head (Reclaimable slab) for as long as it is cached, as on ext4; one that is only read has none.
  */
 #ifndef FL_MM_FILEMAP_H
 #define FL_MM_FILEMAP_H
@@ -50,9 +51,9 @@ fl_pfn fl_filemap_lookup(const struct fl_mem *mem, fl_mapping_id id, uint32_t in
 /* folio_mark_accessed() (allocator.md 7.7). */
 void fl_folio_mark_accessed(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio);
 
-/* Takes a clean, unmapped folio that is off the LRU out of its cache (__remove_mapping) and leaves `shadow` (FL_SHADOW_NONE: none).
+/* Takes a clean, unmapped folio out of its cache, with its buffer head (__remove_mapping) and leaves `shadow` (FL_SHADOW_NONE: none).
  * The caller frees it. */
-void fl_filemap_remove(struct fl_mem *mem, fl_pfn folio, fl_shadow shadow);
+void fl_filemap_remove(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio, fl_shadow shadow);
 /* Migration: the entry (or entries) of `from` now name `to`; owner and index are copied by the caller. */
 void fl_filemap_migrate(struct fl_mem *mem, fl_pfn from, fl_pfn to);
 

@@ -23,6 +23,7 @@ struct fl_node {
 	uint64_t dirty;  /* bit i: entry i is a page with FL_DIRTY */
 	uint8_t used;    /* entries that are not 0 */
 	fl_object object;
+	fl_object *buffer; /* NULL, or one an entry: the buffer head of a page that was written to */
 };
 
 /* struct file_ra_state, one a file. */

@@ -226,7 +226,7 @@ uint32_t fl_mapping_write(struct fl_mem *mem, struct fl_caller *who, struct fl_m
 			continue;
 		}
 		while (m->device && fl_device_in_flight(m->device) >= FL_DEVICE_QUEUE)
-			fl_wait(&mem->writeback->queue_wait, who->task);
+			fl_wait_timeout(&mem->writeback->queue_wait, who->task, FL_QUEUE_WAIT_NS);
 		written += write_run(mem, who, m, at, max - written, &at);
 		fl_cond_resched(who->task);
 	}

@@ -56,6 +56,7 @@ void fl_swap_cache_evict(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio
 
 /* Requests that a block device queues before a submitter must sleep (nr_requests of blk-mq with a scheduler). */
 #define FL_DEVICE_QUEUE 256u
+#define FL_QUEUE_WAIT_NS (10 * FL_MS_NS) /* longest sleep before looking at the queue again */
 /* Must a writer to swap wait now? */
 bool fl_swap_is_congested(const struct fl_mem *mem);
 /* Waits until a write has completed. May switch. */

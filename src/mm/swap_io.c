@@ -16,7 +16,8 @@ bool fl_swap_is_congested(const struct fl_mem *mem)
 
 void fl_swap_wait_write(struct fl_mem *mem, struct fl_caller *who)
 {
-	fl_wait(&mem->swap->write_wait, who->task);
+	/* The queue may be full of others' requests, whose ends nobody tells us: look again at times. */
+	fl_wait_timeout(&mem->swap->write_wait, who->task, FL_QUEUE_WAIT_NS);
 }
 
 void fl_swap_writepage(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio)

@@ -15,7 +15,7 @@ static bool truncate_page(struct fl_mem *mem, struct fl_caller *who, struct fl_m
 	if (mem->frames.record[pfn].mapcount)
 		fl_unmap_mapping(mem, who, m->id, index, 1);
 	fl_file_clear_dirty(mem, pfn);
-	fl_filemap_remove(mem, pfn, FL_SHADOW_NONE);
+	fl_filemap_remove(mem, who, pfn, FL_SHADOW_NONE);
 	fl_charge(who->task, mem->cost->page_cache_lookup);
 	fl_folio_put(mem, who, pfn);
 	return true;
@@ -94,7 +94,7 @@ static bool invalidate_page(struct fl_mem *mem, struct fl_caller *who, fl_pfn pf
 
 	if ((mem->frames.state[pfn] & busy) || mem->frames.record[pfn].mapcount || mem->frames.record[pfn].refcount != 1)
 		return false;
-	fl_filemap_remove(mem, pfn, FL_SHADOW_NONE);
+	fl_filemap_remove(mem, who, pfn, FL_SHADOW_NONE);
 	fl_folio_put(mem, who, pfn);
 	return true;
 }

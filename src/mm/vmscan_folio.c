@@ -205,7 +205,7 @@ static enum fate remove_and_free(struct shrink *s, fl_pfn pfn)
 	if (state & FL_SWAPCACHED) {
 		fl_swap_cache_evict(s->mem, s->who, pfn);
 	} else if (fl_state_kind(state) == FL_KIND_FILE) {
-		fl_filemap_remove(s->mem, pfn, fl_workingset_eviction(s->mem, pfn));
+		fl_filemap_remove(s->mem, s->who, pfn, fl_workingset_eviction(s->mem, pfn));
 		fl_folio_put(s->mem, s->who, pfn);
 	} else {
 		return KEEP;
