@@ -84,6 +84,7 @@ static void count_pinned(const struct fl_census_block *b, struct fl_census_count
 		return;
 	c->unmovable_pageblocks++;
 	c->polluted_pageblocks += b->type == FL_CENSUS_MOVABLE;
+	c->polluting_pages += b->type == FL_CENSUS_MOVABLE ? unmovable : 0;
 	c->mixed_pageblocks += fl_census_movable(b) > 0;
 	c->unsure_pageblocks += unmovable == b->unidentified;
 }
@@ -95,6 +96,8 @@ static void count_block(const struct fl_census *census, const struct fl_census_b
 	c->unmovable_pages += fl_census_unmovable(b);
 	c->movable_pages += fl_census_movable(b);
 	c->unidentified_pages += b->unidentified;
+	if (b->type != FL_CENSUS_MOVABLE && b->type != FL_CENSUS_TYPE_UNKNOWN)
+		c->stray_movable_pages += fl_census_movable(b);
 	c->free_pages += b->pages[FL_CENSUS_FREE];
 	if (!block_is_real(census, b))
 		return;

@@ -88,6 +88,8 @@ struct fl_census_counts {
 	uint64_t unmovable_pages;        /* page tables, slab, kernel */
 	uint64_t unidentified_pages;     /* of unmovable_pages (live only) */
 	uint64_t movable_pages, free_pages;
+	uint64_t polluting_pages;        /* unmovable pages in blocks typed movable */
+	uint64_t stray_movable_pages;    /* movable pages in blocks of other known types */
 	uint64_t free_huge_slots;        /* blocks that are wholly free: huge pages that can be had now */
 	uint64_t reclaimable_huge_slots; /* blocks of free, per-CPU and movable pages only; the free ones included */
 	uint64_t class_pages[FL_CENSUS_CLASSES];

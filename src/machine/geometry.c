@@ -55,23 +55,42 @@ static void reserve_memory_map(struct fl_geometry *g, fl_pfn end, uint64_t pages
 	add_reserved(g, (fl_pfn)(end - (bytes + page - 1) / page), end);
 }
 
-static void lay_out_x86(struct fl_geometry *g, int64_t memory, int64_t below)
+/* Kernel image and memory map, or what a known machine has reserved (clipped to where memory is). */
+static void reserve_x86(struct fl_geometry *g, const struct fl_machine_wish *wish, fl_pfn low_end)
+{
+	fl_pfn high_end = g->zone[FL_ZONE_NORMAL].end;
+
+	add_reserved(g, 1, to_pfn(g, PC_LOW_END));
+	for (unsigned int i = 0; i < wish->reserved_count; i++)
+		for (unsigned int r = 0; r < g->ranges_count; r++) {
+			fl_pfn start = to_pfn(g, wish->reserved[i].start), end = to_pfn(g, wish->reserved[i].end);
+
+			if (start < g->ranges[r].start)
+				start = g->ranges[r].start;
+			add_reserved(g, start, end < g->ranges[r].end ? end : g->ranges[r].end);
+		}
+	if (wish->reserved_count)
+		return;
+	add_reserved(g, to_pfn(g, PC_DMA_END), to_pfn(g, PC_DMA_END + KERNEL_IMAGE_BYTES));
+	reserve_memory_map(g, low_end, low_end);
+	if (high_end)
+		reserve_memory_map(g, high_end, high_end - to_pfn(g, 4 * GIB));
+}
+
+static void lay_out_x86(struct fl_geometry *g, const struct fl_machine_wish *wish, int64_t memory, int64_t below)
 {
 	int64_t low = memory < below ? memory : below, high = memory - low;
-	fl_pfn low_end = to_pfn(g, low);
+	fl_pfn low_end = to_pfn(g, low), dma_end = wish->no_zone_dma ? 1 : to_pfn(g, PC_DMA_END);
 
 	add_range(g, 4 * KIB, PC_LOW_END);
 	add_range(g, PC_HIGH_START, low);
 	add_range(g, 4 * GIB, 4 * GIB + high);
-	g->zone[FL_ZONE_DMA] = (struct fl_pfn_range){ 1, to_pfn(g, PC_DMA_END) };
-	g->zone[FL_ZONE_DMA32] = (struct fl_pfn_range){ to_pfn(g, PC_DMA_END), low_end };
-	add_reserved(g, 1, to_pfn(g, PC_LOW_END));
-	add_reserved(g, to_pfn(g, PC_DMA_END), to_pfn(g, PC_DMA_END + KERNEL_IMAGE_BYTES));
-	reserve_memory_map(g, low_end, low_end);
-	if (high > 0) {
+	if (dma_end > 1)
+		g->zone[FL_ZONE_DMA] = (struct fl_pfn_range){ 1, dma_end };
+	g->zone[FL_ZONE_DMA32] = (struct fl_pfn_range){ dma_end, low_end };
+	if (high > 0)
 		g->zone[FL_ZONE_NORMAL] = (struct fl_pfn_range){ to_pfn(g, 4 * GIB), to_pfn(g, 4 * GIB + high) };
-		reserve_memory_map(g, to_pfn(g, 4 * GIB + high), to_pfn(g, high));
-	}
+	reserve_x86(g, wish, low_end);
 }
 
 static void lay_out_arm64(struct fl_geometry *g, int64_t memory)
@@ -141,6 +160,7 @@ static int add_sizes(const struct fl_machine_wish *wish, struct fl_machine *m, s
 	if (wish->guard_minorder)
 		m->geometry.guard_minorder = (unsigned int)wish->guard_minorder;
 	m->scale_bytes = (uint64_t)load;
+	m->held_bytes = (uint64_t)wish->held_bytes;
 	if (wish->swap_bytes)
 		m->swap_bytes = wish->swap_bytes > 0 ? (uint64_t)wish->swap_bytes : 0;
 	return 0;
@@ -164,7 +184,7 @@ static int make_standard(const struct fl_machine_wish *wish, struct fl_machine *
 	g->cpus = wish->cpus > 0 ? (unsigned int)wish->cpus : DEFAULT_CPUS;
 	m->memory_bytes = (uint64_t)memory;
 	if (g->page_shift == 12)
-		lay_out_x86(g, memory, below);
+		lay_out_x86(g, wish, memory, below);
 	else
 		lay_out_arm64(g, memory);
 	return add_sizes(wish, m, reterr);

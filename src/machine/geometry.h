@@ -12,6 +12,10 @@
 #include "base/result.h"
 #include "mm/mem.h"
 
+struct fl_byte_range {
+	int64_t start, end; /* physical addresses; the end is outside */
+};
+
 /* What is asked for; 0 is the default of each. */
 struct fl_machine_wish {
 	int64_t memory_bytes;     /* RAM, reserved memory included; default 4 GiB */
@@ -21,12 +25,17 @@ struct fl_machine_wish {
 	int64_t page_bytes;       /* 4K (default), 16K or 64K */
 	int64_t below_4g_bytes;   /* memory below 4 GiB, as QEMU's max-ram-below-4g; default 3 GiB */
 	int guard_minorder;       /* debug_guardpage_minorder; default off */
+	bool no_zone_dma;         /* x86: a kernel without CONFIG_ZONE_DMA; what is below 16 MiB belongs to DMA32 */
+	const struct fl_byte_range *reserved; /* of a known machine, rising; replaces the standard kernel image and map */
+	unsigned int reserved_count;
+	int64_t held_bytes;       /* kernel memory of the booted system (struct fl_machine); default none */
 	const char *file;         /* a machine description that replaces the standard machine; NULL: none */
 };
 
 struct fl_machine {
 	struct fl_geometry geometry;
 	uint64_t memory_bytes, swap_bytes, scale_bytes;
+	uint64_t held_bytes; /* what the booted system holds before the first process: slab, tables, buffers of drivers */
 	uint64_t page_bytes, huge_bytes; /* base page; PMD-mapped huge page */
 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "machine/census.h"
+#include "mm/compaction.h"
 #include "mm/pcp.h"
 #include "mm/swap.h"
 #include "mm/watermark.h"
@@ -33,7 +34,7 @@ void fl_sampler_measure(struct fl_sampler *sampler, struct fl_mem *mem)
 {
 	take_counts(&sampler->now, mem);
 	sampler->last = sampler->now;
-	sampler->start = sampler->now;
+	sampler->start = sampler->last_long = sampler->now;
 }
 
 static void add(struct fl_record *r, const char *phase, const char *unit, double value, const char *fmt, ...)
@@ -115,6 +116,69 @@ static void add_extfrag(struct fl_record *r, const char *phase, const struct fl_
 	add(r, phase, "", (double)nonmovable_steals, "nonmovable_steals");
 }
 
+/* ---- what became of attempts to compact ---- */
+
+static const char *const heard_words[FL_HEARD_COUNT] = { "try", "suitable", "end_async", "end_sync", "finished",
+							 "deferred", "defer", "defer_reset" };
+
+static unsigned int actor_of(const char *task)
+{
+	return !strncmp(task, "kswapd", 6) ? FL_ACTOR_KSWAPD : !strncmp(task, "kcompactd", 9) ? FL_ACTOR_KCOMPACTD :
+	       !strncmp(task, "khugepaged", 10) ? FL_ACTOR_KHUGEPAGED : FL_ACTOR_DIRECT;
+}
+
+void fl_sampler_hear(struct fl_sampler *sampler, const struct fl_trace_event *event)
+{
+	uint64_t result = 0;
+	enum fl_heard heard;
+
+	switch (event->id) {
+	case FL_TRACE_mm_compaction_try_to_compact_pages:
+		heard = FL_HEARD_TRY;
+		break;
+	case FL_TRACE_mm_compaction_suitable:
+		heard = FL_HEARD_SUITABLE;
+		result = event->arg[2];
+		break;
+	case FL_TRACE_mm_compaction_finished:
+		heard = FL_HEARD_FINISHED;
+		result = event->arg[2];
+		break;
+	case FL_TRACE_mm_compaction_end:
+		heard = event->arg[4] ? FL_HEARD_END_SYNC : FL_HEARD_END_ASYNC;
+		result = event->arg[5];
+		break;
+	case FL_TRACE_mm_compaction_deferred:
+		heard = FL_HEARD_DEFERRED;
+		break;
+	case FL_TRACE_mm_compaction_defer_compaction:
+		heard = FL_HEARD_DEFER;
+		break;
+	case FL_TRACE_mm_compaction_defer_reset:
+		heard = FL_HEARD_DEFER_RESET;
+		break;
+	default:
+		return;
+	}
+	sampler->now.compaction[heard][actor_of(event->task_name)][result < FL_COMPACT_RESULTS ? result : 0]++;
+}
+
+static void add_compaction(struct fl_record *r, const char *phase, const struct fl_sampler_counts *now,
+			   const struct fl_sampler_counts *from)
+{
+	for (unsigned int h = 0; h < FL_HEARD_COUNT; h++)
+		for (unsigned int actor = 0; actor < FL_ACTORS; actor++)
+			for (unsigned int result = 0; result < FL_COMPACT_RESULTS; result++) {
+				double n = (double)(now->compaction[h][actor][result] - from->compaction[h][actor][result]);
+				bool has_result = h >= FL_HEARD_SUITABLE && h <= FL_HEARD_FINISHED;
+
+				if (has_result || !result)
+					add(r, phase, "", n, has_result ? "compaction_%s_%s_%s" : "compaction_%s_%s",
+					    heard_words[h], fl_actor_name((enum fl_actor)actor),
+					    fl_compact_result_name((enum fl_compact_result)result));
+			}
+}
+
 static void add_times(struct fl_record *r, const char *phase, const struct fl_sampler_counts *now,
 		      const struct fl_sampler_counts *from)
 {
@@ -168,6 +232,8 @@ static void add_census(struct fl_record *r, const char *phase, const struct fl_m
 	add(r, phase, "pageblocks", (double)c.unmovable_pageblocks, "unmovable_pageblocks");
 	add(r, phase, "pageblocks", (double)c.mixed_pageblocks, "mixed_pageblocks");
 	add(r, phase, "pages", (double)c.unmovable_pages, "unmovable_pages");
+	add(r, phase, "pages", (double)c.polluting_pages, "polluting_pages");
+	add(r, phase, "pages", (double)c.stray_movable_pages, "stray_movable_pages");
 	add(r, phase, "pages", (double)c.movable_pages, "movable_pages");
 	add(r, phase, "pageblocks", (double)c.free_huge_slots, "free_huge_slots");
 	add(r, phase, "pageblocks", (double)c.reclaimable_huge_slots, "reclaimable_huge_slots");
@@ -188,6 +254,17 @@ static struct fl_zone *preferred_zone(struct fl_mem *mem)
 	return &mem->zone[z];
 }
 
+/* Chunks on one free list, counted as pagetypeinfo counts them. */
+static uint64_t list_length(const struct fl_mem *mem, const struct fl_zone *zone, unsigned int type, unsigned int order)
+{
+	uint32_t head = fl_free_list(zone, type, order);
+	uint64_t length = 0;
+
+	for (uint32_t at = fl_list_first(&mem->frames, head); at != head; at = mem->frames.record[at].next)
+		length++;
+	return length;
+}
+
 static void add_zone(struct fl_record *r, const char *phase, const struct fl_mem *mem, const struct fl_zone *zone)
 {
 	static const char *const words[FL_ZONES] = { "dma", "dma32", "normal", "movable" };
@@ -197,6 +274,10 @@ static void add_zone(struct fl_record *r, const char *phase, const struct fl_mem
 	add(r, phase, "pages", (double)fl_pcp_pages(mem, zone), "nr_pcp_pages_%s", word);
 	for (unsigned int order = 0; order <= mem->max_order; order++)
 		add(r, phase, "", zone->nr_free[order], "nr_free_%s_o%u", word, order);
+	for (unsigned int type = 0; type < FL_MIGRATETYPES; type++)
+		for (unsigned int order = 0; order <= mem->max_order; order++)
+			add(r, phase, "", (double)list_length(mem, zone, type, order), "nr_free_%s_%s_o%u", word,
+			    type_word(type), order);
 	add(r, phase, "", (double)fl_unusable_index(zone, mem->pmd_order) / 1000, "unusable_index_%s_o%u", word,
 	    mem->pmd_order);
 }
@@ -222,10 +303,12 @@ static void add_gauges(struct fl_record *r, const char *phase, struct fl_mem *me
 	add(r, phase, "pages", (double)fl_machine_type_count_gap(zone, &lists), "type_count_gap");
 }
 
-void fl_sampler_sample(struct fl_sampler *sampler, struct fl_mem *mem, const char *phase, struct fl_record *record)
+void fl_sampler_sample(struct fl_sampler *sampler, struct fl_mem *mem, const char *phase, bool is_long,
+		       struct fl_record *record)
 {
 	bool whole = !strcmp(phase, "all") || !strcmp(phase, "end");
-	const struct fl_sampler_counts *now = &sampler->now, *from = whole ? &sampler->start : &sampler->last;
+	const struct fl_sampler_counts *now = &sampler->now;
+	const struct fl_sampler_counts *from = whole ? &sampler->start : is_long ? &sampler->last_long : &sampler->last;
 
 	take_counts(&sampler->now, mem);
 	add_times(record, phase, now, from);
@@ -236,7 +319,8 @@ void fl_sampler_sample(struct fl_sampler *sampler, struct fl_mem *mem, const cha
 	add_mthp(record, phase, mem, now, from);
 	add_work(record, phase, now, from);
 	add_extfrag(record, phase, mem, now, from);
-	sampler->last = sampler->now;
+	add_compaction(record, phase, now, from);
+	*(is_long ? &sampler->last_long : &sampler->last) = sampler->now;
 }
 
 int64_t fl_sampler_counter(const struct fl_mem *mem, const char *name)
@@ -266,16 +350,20 @@ void fl_sampler_list(struct fl_text *to)
 			    fl_mthp_stat_name((enum fl_mthp_stat)i));
 	fl_text_add(to, "work_<what>_<actor>_<trigger>\twork by who did it and why\n"
 			"extfrag_<wanted>_<taken>_o<order>_<claim|steal>\tchunks taken from pageblocks of another type\n"
+			"compaction_<event>_<actor>[_<result>]\ttracepoints of compaction: try, suitable, end_async, end_sync, "
+			"finished, deferred, defer, defer_reset\n"
 			"nonmovable_steals\tof these, steals from movable pageblocks by other types\n"
 			"real_s, user_s, sys_s\tvirtual time, and CPU time of all CPUs\n"
 			"fault_latency_us, fault_latency_p50_us, ...\tmean and quantiles of page faults\n"
 			"polluted_pageblocks\tmovable-typed pageblocks that hold unmovable pages\n"
 			"unmovable_pageblocks\tpageblocks that hold unmovable pages\n"
 			"mixed_pageblocks\tpageblocks that hold both unmovable and movable pages\n"
+			"polluting_pages\tunmovable pages in movable-typed pageblocks\n"
+			"stray_movable_pages\tmovable pages in pageblocks of other types\n"
 			"unmovable_pages, movable_pages, pages_<class>\tpages by what they hold\n"
 			"pageblocks_<type>\tpageblocks by migratetype\n"
 			"free_huge_slots, reclaimable_huge_slots\thuge pages to be had now, and if all movable pages moved\n"
-			"nr_free_pages, nr_free_pages_<zone>, nr_free_<zone>_o<order>\tthe buddy lists\n"
+			"nr_free_pages, nr_free_pages_<zone>, nr_free_<zone>_o<order>, nr_free_<zone>_<type>_o<order>\tthe buddy lists\n"
 			"free_count_gap\tpages on the free lists less NR_FREE_PAGES, in the preferred zone\n"
 			"type_count_gap\tthe same by migratetype, sum of absolute differences\n");
 }

@@ -13,6 +13,7 @@
 #include "mm/compaction.h"
 #include "mm/dcache.h"
 #include "mm/oom_kill.h"
+#include "mm/page_alloc.h"
 #include "mm/page_writeback.h"
 #include "mm/pcp.h"
 #include "mm/swap.h"
@@ -78,10 +79,10 @@ struct fl_thing *fl_sim_thing(struct fl_agent *agent, int64_t handle, enum fl_th
 
 /* ---- verbs of the kernel's knobs and of measuring ---- */
 
-static void sample(struct fl_backend *vm, const char *phase)
+static void sample(struct fl_backend *vm, const char *phase, bool is_long)
 {
 	snprintf(vm->phase, sizeof(vm->phase), "%.23s", phase);
-	fl_sampler_sample(&vm->sampler, vm->mem, phase, vm->record);
+	fl_sampler_sample(&vm->sampler, vm->mem, phase, is_long, vm->record);
 }
 
 static int64_t set_tunable(struct fl_agent *agent, const struct fl_op *op)
@@ -127,7 +128,7 @@ static int64_t knob_verb(struct fl_agent *agent, const struct fl_op *op)
 		return 0;
 	case FL_VERB_SAMPLE:
 		fl_task_settle(agent->task);
-		sample(vm, op->name);
+		sample(vm, op->name, op->flags & FL_OP_LONG);
 		return 0;
 	case FL_VERB_MEASURE:
 		fl_task_settle(agent->task);
@@ -281,6 +282,33 @@ static void make_swap(struct fl_backend *vm)
 	fl_swapon(vm->mem, vm->swap, (uint32_t)(vm->machine.swap_bytes >> vm->mem->page_shift), false);
 }
 
+#define EVENT(name) (UINT64_C(1) << FL_TRACE_##name)
+#define COMPACTION_EVENTS \
+	(EVENT(mm_compaction_try_to_compact_pages) | EVENT(mm_compaction_suitable) | EVENT(mm_compaction_finished) | \
+	 EVENT(mm_compaction_end) | EVENT(mm_compaction_deferred) | EVENT(mm_compaction_defer_compaction) | \
+	 EVENT(mm_compaction_defer_reset))
+
+static void hear(void *arg, const struct fl_trace_event *event)
+{
+	struct fl_backend *vm = arg;
+
+	fl_sampler_hear(&vm->sampler, event);
+	if (vm->tracer.file)
+		fl_tracer_write(&vm->tracer, event);
+}
+
+/* What the booted system holds before the first process: single pages, as most of slab, page tables and the buffers of
+ * vmalloc are. */
+static void hold_kernel_memory(struct fl_backend *vm)
+{
+	struct fl_task boot = { .name = "swapper" };
+	struct fl_caller who = { .task = &boot };
+	uint64_t pages = vm->machine.held_bytes >> vm->mem->page_shift;
+
+	while (pages-- && fl_page_alloc(vm->mem, &who, FL_GFP_KERNEL & ~FL_GFP_DIRECT_RECLAIM, 0, FL_KIND_KERNEL) != FL_PFN_NONE)
+		;
+}
+
 static void make_machine(struct fl_backend *vm, const struct fl_backend_request *request)
 {
 	struct fl_mem_config config = { .geometry = &vm->machine.geometry, .decide = &vm->kernel.decide,
@@ -296,6 +324,10 @@ static void make_machine(struct fl_backend *vm, const struct fl_backend_request 
 	fl_dcache_set_pages(vm->mem, fl_file_cached);
 	if (request->trace)
 		fl_tracer_init(&vm->tracer, vm->mem, request->trace);
+	else
+		vm->mem->trace.mask = COMPACTION_EVENTS;
+	vm->mem->trace.emit = hear;
+	vm->mem->trace.arg = vm;
 	fl_oom_set_ops(vm->mem, &(struct fl_oom_ops){ oom_candidate, oom_kill, vm });
 }
 
@@ -312,6 +344,7 @@ static int sim_open(const struct fl_backend_request *request, struct fl_record *
 	vm->machine = *request->machine;
 	vm->record = record;
 	make_machine(vm, request);
+	hold_kernel_memory(vm);
 	error = write_settings(vm, request, reterr);
 	if (error) {
 		sim_close(vm);

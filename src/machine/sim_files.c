@@ -174,7 +174,7 @@ static int64_t make_channels(struct fl_agent *agent, const struct fl_op *op)
 
 		fl_charge(agent->task, vm->mem->cost->pipe_make);
 		id = op->verb == FL_VERB_PIPES ? fl_pipe_new(vm->mem, &agent->who, (uint32_t)op->size) :
-						 fl_socket_pair_new(vm->mem, &agent->who, (uint32_t)op->size);
+						 fl_socket_pair_new(vm->mem, &agent->who, (uint32_t)op->size, (uint32_t)op->stride);
 		if (id == UINT32_MAX)
 			break;
 		thing.set.id[thing.set.count++] = id;

@@ -161,10 +161,8 @@ void fl_trace_format(const struct fl_trace_event *event, unsigned int pageblock_
 	}
 }
 
-static void write_event(void *arg, const struct fl_trace_event *event)
+void fl_tracer_write(struct fl_tracer *tracer, const struct fl_trace_event *event)
 {
-	struct fl_tracer *tracer = arg;
-
 	fl_text_clear(&tracer->line);
 	fl_trace_format(event, tracer->pageblock_order, &tracer->line);
 	fl_text_add_char(&tracer->line, '\n', 1);
@@ -177,8 +175,6 @@ void fl_tracer_init(struct fl_tracer *tracer, struct fl_mem *mem, FILE *file)
 	tracer->pageblock_order = mem->pageblock_order;
 	fl_text_init(&tracer->line);
 	mem->trace.mask = ~UINT64_C(0);
-	mem->trace.emit = write_event;
-	mem->trace.arg = tracer;
 	fprintf(file, "# tracer: nop\n#\n#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n"
 		      "#              | |         |   |||||     |         |\n");
 }

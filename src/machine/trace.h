@@ -15,13 +15,14 @@ void fl_trace_format(const struct fl_trace_event *event, unsigned int pageblock_
 /* Flags by the kernel's names, as in "GFP_HIGHUSER_MOVABLE|__GFP_NOWARN". */
 void fl_trace_gfp(fl_gfp gfp, struct fl_text *to);
 
-/* Writes all events of `mem` to a file (borrowed), which gets ftrace's head. */
+/* Writes events to a file (borrowed), which gets ftrace's head; init has `mem` send all of them to its sink. */
 struct fl_tracer {
 	FILE *file;
 	struct fl_text line;
 	unsigned int pageblock_order;
 };
 void fl_tracer_init(struct fl_tracer *tracer, struct fl_mem *mem, FILE *file);
+void fl_tracer_write(struct fl_tracer *tracer, const struct fl_trace_event *event);
 void fl_tracer_fini(struct fl_tracer *tracer);
 
 #endif

@@ -49,7 +49,7 @@ enum fl_verb {
 	FL_VERB_READ_DEVICE,  /* `length` bytes of the raw block device from `offset` on */
 	/* channels: memory of the kernel */
 	FL_VERB_PIPES,        /* `count` pipes that hold `size` bytes each; result: a channel set */
-	FL_VERB_SOCKETS,      /* the same with socket pairs */
+	FL_VERB_SOCKETS,      /* the same with socket pairs, in messages of `stride` bytes (0: one message) */
 	FL_VERB_CLOSE,        /* `count` of the set (0: all), drawn at random with FL_OP_RANDOM, else oldest first */
 	/* the kernel's knobs */
 	FL_VERB_SET,          /* tunable `name` = `text` */
@@ -57,7 +57,7 @@ enum fl_verb {
 	FL_VERB_DROP_CACHES,  /* vm.drop_caches = count */
 	FL_VERB_DRAIN,        /* per-CPU lists and batches of all CPUs to the buddy lists */
 	/* measuring */
-	FL_VERB_SAMPLE,       /* all counters since the last sample, gauges and census, as phase `name` */
+	FL_VERB_SAMPLE,       /* all counters since the last sample, gauges and census, as phase `name`; FL_OP_LONG: since the last such one */
 	FL_VERB_MEASURE,      /* the measured part begins here: what "all" and "end" samples cover (default: the start) */
 	FL_VERB_COUNTER,      /* result: counter `name` of /proc/vmstat, or STAT_<kB>kB of the statistics by size */
 	FL_VERB_CLOCK,        /* result: nanoseconds of this task's clock */
@@ -74,6 +74,7 @@ enum fl_verb {
 #define FL_OP_READ (1u << 6)      /* touch, access: read (otherwise write) */
 #define FL_OP_RANDOM (1u << 7)    /* touch, access, read, write, close: in random order (from `draw`) */
 #define FL_OP_TMPFS (1u << 8)     /* create files: in tmpfs (otherwise ext4) */
+#define FL_OP_LONG (1u << 10)     /* sample: covers several samples */
 #define FL_OP_LOCKED (1u << 9)    /* map: mlock() at once (MAP_LOCKED without populating) */
 
 enum fl_advice {

@@ -194,8 +194,10 @@ static bool message_send(struct fl_mem *mem, struct fl_caller *who, struct ipc *
 	       message_frags(mem, who, ipc, data);
 }
 
-static bool socket_fill(struct fl_mem *mem, struct fl_caller *who, struct ipc *ipc, uint32_t bytes)
+/* A stream of `bytes` written in pieces of `message` (0: at once); a piece larger than a message can be is cut. */
+static bool socket_fill(struct fl_mem *mem, struct fl_caller *who, struct ipc *ipc, uint32_t bytes, uint32_t message)
 {
+	uint32_t most = SKB_HEAD_MAX + UNIX_FRAGS_BYTES;
 	static const enum fl_slab_cache cache[] = { FL_SLAB_sock_inode_cache, FL_SLAB_unix_sock, FL_SLAB_dentry,
 						    FL_SLAB_filp };
 
@@ -203,8 +205,10 @@ static bool socket_fill(struct fl_mem *mem, struct fl_caller *who, struct ipc *i
 		if (!add_objects(mem, who, ipc, cache, 4))
 			return false;
 	ipc->own_objects = ipc->objects;
+	if (message && message < most)
+		most = message;
 	while (bytes) {
-		uint32_t now = bytes < SKB_HEAD_MAX + UNIX_FRAGS_BYTES ? bytes : SKB_HEAD_MAX + UNIX_FRAGS_BYTES;
+		uint32_t now = bytes < most ? bytes : most;
 
 		if (!message_send(mem, who, ipc, now))
 			return false;
@@ -222,13 +226,13 @@ void fl_ipc_close(struct fl_mem *mem, struct fl_caller *who, uint32_t id)
 	fl_pool_put(&mem->ipc->ipc, id);
 }
 
-static uint32_t make(struct fl_mem *mem, struct fl_caller *who, bool is_socket, uint32_t bytes)
+static uint32_t make(struct fl_mem *mem, struct fl_caller *who, bool is_socket, uint32_t bytes, uint32_t message)
 {
 	uint32_t id = start(mem, is_socket);
 	struct ipc *ipc = ipc_of(mem, id);
 
 	fl_charge(who->task, mem->cost->pipe_make);
-	if (is_socket ? socket_fill(mem, who, ipc, bytes) : pipe_fill(mem, who, ipc, bytes))
+	if (is_socket ? socket_fill(mem, who, ipc, bytes, message) : pipe_fill(mem, who, ipc, bytes))
 		return id;
 	fl_ipc_close(mem, who, id);
 	return UINT32_MAX;
@@ -236,12 +240,12 @@ static uint32_t make(struct fl_mem *mem, struct fl_caller *who, bool is_socket, 
 
 uint32_t fl_pipe_new(struct fl_mem *mem, struct fl_caller *who, uint32_t bytes)
 {
-	return make(mem, who, false, bytes);
+	return make(mem, who, false, bytes, 0);
 }
 
-uint32_t fl_socket_pair_new(struct fl_mem *mem, struct fl_caller *who, uint32_t bytes)
+uint32_t fl_socket_pair_new(struct fl_mem *mem, struct fl_caller *who, uint32_t bytes, uint32_t message)
 {
-	return make(mem, who, true, bytes);
+	return make(mem, who, true, bytes, message);
 }
 
 /* A pipe keeps one page that was read for the next write (tmp_page). */

@@ -10,7 +10,7 @@
 /* Each returns an id, or UINT32_MAX when there was no memory (what was taken is given back). `bytes` are written at once; a default pipe
  * holds 16 pages, a larger one is resized first (F_SETPIPE_SZ). May switch. */
 uint32_t fl_pipe_new(struct fl_mem *mem, struct fl_caller *who, uint32_t bytes);
-uint32_t fl_socket_pair_new(struct fl_mem *mem, struct fl_caller *who, uint32_t bytes);
+uint32_t fl_socket_pair_new(struct fl_mem *mem, struct fl_caller *who, uint32_t bytes, uint32_t message);
 /* Reads everything: the data goes, pipe and sockets stay. */
 void fl_ipc_drain(struct fl_mem *mem, struct fl_caller *who, uint32_t id);
 void fl_ipc_close(struct fl_mem *mem, struct fl_caller *who, uint32_t id);

@@ -224,10 +224,45 @@ static void read_options(lua_State *L, struct fl_scenario *s)
 
 /* ---- machine, kernel, metrics, published figures ---- */
 
+static int64_t get_address(lua_State *L, lua_Integer i)
+{
+	lua_Integer value;
+	int is_integer;
+
+	lua_rawgeti(L, -1, i);
+	value = lua_tointegerx(L, -1, &is_integer);
+	lua_pop(L, 1);
+	if (!is_integer || value < 0 || value % 4096)
+		luaL_error(L, "machine: reserved: expected { start, end }, addresses in bytes on page boundaries");
+	return value;
+}
+
+/* reserved = { { start, end }, ... } */
+static void read_reserved(lua_State *L, struct fl_scenario *s)
+{
+	size_t n = open_list(L, "reserved");
+
+	if (!n)
+		return;
+	if (n > sizeof(s->reserved) / sizeof(*s->reserved))
+		luaL_error(L, "machine: reserved: more than %d ranges", (int)(sizeof(s->reserved) / sizeof(*s->reserved)));
+	for (size_t i = 0; i < n; i++) {
+		if (lua_rawgeti(L, -1, (lua_Integer)i + 1) != LUA_TTABLE)
+			luaL_error(L, "machine: reserved: expected a list of { start, end }");
+		s->reserved[i].start = get_address(L, 1);
+		s->reserved[i].end = get_address(L, 2);
+		if (s->reserved[i].start >= s->reserved[i].end || (i && s->reserved[i].start < s->reserved[i - 1].end))
+			luaL_error(L, "machine: reserved: ranges must be rising and not empty");
+		lua_pop(L, 1);
+	}
+	s->reserved_count = (unsigned int)n;
+	lua_pop(L, 1);
+}
+
 static void read_machine(lua_State *L, struct fl_scenario *s)
 {
 	static const char *const keys[] = { "memory", "memory_min", "swap", "scale", "cpus", "page_size", "below_4g",
-					    "guard_minorder" };
+					    "guard_minorder", "zone_dma", "reserved", "held" };
 
 	if (lua_getfield(L, -1, "machine") != LUA_TNIL) {
 		luaL_checktype(L, -1, LUA_TTABLE);
@@ -240,6 +275,10 @@ static void read_machine(lua_State *L, struct fl_scenario *s)
 		s->below_4g_bytes = get_size(L, "machine", "below_4g");
 		s->cpus = (int)get_int(L, "machine", "cpus", 1, FL_SIM_CPUS_MAX);
 		s->guard_minorder = (int)get_int(L, "machine", "guard_minorder", 0, FL_MAX_ORDERS);
+		s->no_zone_dma = lua_getfield(L, -1, "zone_dma") == LUA_TBOOLEAN && !lua_toboolean(L, -1);
+		lua_pop(L, 1);
+		read_reserved(L, s);
+		s->held_bytes = get_size(L, "machine", "held");
 	}
 	lua_pop(L, 1);
 }

@@ -19,6 +19,7 @@ int fl_scenario_machine(const struct fl_scenario_request *r, struct fl_machine *
 {
 	const struct fl_scenario *s = r->scenario;
 	bool standard = !r->machine_file;
+	struct fl_byte_range reserved[sizeof(s->reserved) / sizeof(*s->reserved)];
 	struct fl_machine_wish wish = {
 		.memory_bytes = standard ? first_of(r->memory_bytes, s->memory_bytes) : r->memory_bytes,
 		.swap_bytes = standard ? first_of(r->swap_bytes, s->swap_bytes) : r->swap_bytes,
@@ -27,12 +28,19 @@ int fl_scenario_machine(const struct fl_scenario_request *r, struct fl_machine *
 		.page_bytes = s->page_bytes,
 		.below_4g_bytes = s->below_4g_bytes,
 		.guard_minorder = s->guard_minorder,
+		.no_zone_dma = s->no_zone_dma,
+		.held_bytes = s->held_bytes,
+		.reserved = reserved,
+		.reserved_count = !r->memory_bytes || r->memory_bytes == s->memory_bytes ? s->reserved_count : 0,
 		.file = r->machine_file,
 	};
 	struct fl_machine machine;
 	char got[32], least[32];
-	int error = fl_machine_make(&wish, &machine, reterr);
+	int error;
 
+	for (unsigned int i = 0; i < s->reserved_count; i++)
+		reserved[i] = (struct fl_byte_range){ s->reserved[i].start, s->reserved[i].end };
+	error = fl_machine_make(&wish, &machine, reterr);
 	if (error)
 		return error;
 	if ((int64_t)machine.memory_bytes < s->memory_min_bytes)

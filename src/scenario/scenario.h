@@ -37,6 +37,10 @@ struct fl_scenario {
 	/* The machine that it asks for; 0: no wish. */
 	int64_t memory_bytes, memory_min_bytes, swap_bytes, scale_bytes, page_bytes, below_4g_bytes;
 	int cpus, guard_minorder;
+	bool no_zone_dma;
+	struct { int64_t start, end; } reserved[32]; /* addresses in bytes */
+	unsigned int reserved_count;
+	int64_t held_bytes;
 	/* Tunables that it sets at boot, name and value. */
 	char **setting_names, **setting_values;
 	size_t settings_count;

@@ -90,7 +90,7 @@ static const struct {
 } words[] = {
 	{ "huge", FL_OP_HUGE },	    { "nohuge", FL_OP_NOHUGE },	      { "droppable", FL_OP_DROPPABLE },
 	{ "shmem", FL_OP_SHMEM },   { "unaligned", FL_OP_UNALIGNED }, { "locked", FL_OP_LOCKED },
-	{ "read", FL_OP_READ },	    { "random", FL_OP_RANDOM },
+	{ "read", FL_OP_READ },	    { "random", FL_OP_RANDOM }, { "long", FL_OP_LONG },
 };
 
 /* Words from `arg` on, each a flag of `allowed`. */
@@ -400,23 +400,24 @@ static int verb_read_device(lua_State *L)
 	return yield_op(L, op);
 }
 
-static int channel_verb(lua_State *L, enum fl_verb verb)
+static int verb_pipes(lua_State *L)
 {
-	struct fl_op *op = begin_op(L, verb);
+	struct fl_op *op = begin_op(L, FL_VERB_PIPES);
 
 	op->count = check_number(L, 1, 1, INT32_MAX);
 	op->size = lua_isnoneornil(L, 2) ? 0 : check_number(L, 2, 0, 1 << 20);
 	return yield_op(L, op);
 }
 
-static int verb_pipes(lua_State *L)
-{
-	return channel_verb(L, FL_VERB_PIPES);
-}
-
+/* sockets(count, bytes, message) */
 static int verb_sockets(lua_State *L)
 {
-	return channel_verb(L, FL_VERB_SOCKETS);
+	struct fl_op *op = begin_op(L, FL_VERB_SOCKETS);
+
+	op->count = check_number(L, 1, 1, INT32_MAX);
+	op->size = lua_isnoneornil(L, 2) ? 0 : check_number(L, 2, 0, 1 << 20);
+	op->stride = lua_isnoneornil(L, 3) ? 0 : check_number(L, 3, 1, 1 << 20);
+	return yield_op(L, op);
 }
 
 /* close(channels, count, "random") */
@@ -466,6 +467,7 @@ static int verb_sample(lua_State *L)
 	struct fl_op *op = begin_op(L, FL_VERB_SAMPLE);
 
 	check_name(L, 1, op->name, 24);
+	op->flags = check_words(L, 2, FL_OP_LONG);
 	return yield_op(L, op);
 }
 

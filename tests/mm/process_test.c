@@ -170,12 +170,12 @@ static void test_unix_message_is_a_head_and_order_3_fragments(void **state)
 	uint32_t pair;
 
 	start("7.3");
-	pair = fl_socket_pair_new(f.mem, &f.who, 3712);
+	pair = fl_socket_pair_new(f.mem, &f.who, 3712, 0);
 	assert_int_equal(fl_ipc_pages(f.mem, pair), 0);
 	assert_int_equal(fl_slab_stat(f.mem, FL_SLAB_kmalloc_cg_4k).active_objects, 1);
 	fl_ipc_close(f.mem, &f.who, pair);
 	record_requests(&f, &r);
-	pair = fl_socket_pair_new(f.mem, &f.who, 2 * 36480);
+	pair = fl_socket_pair_new(f.mem, &f.who, 2 * 36480, 0);
 	for (unsigned int i = 0; i < r.count; i++)
 		if (r.order[i] == 3 && !(r.gfp[i] & FL_GFP_NOMEMALLOC)) /* not those of slabs */
 			assert_int_equal(r.gfp[i] & FL_GFP_RECLAIM, FL_GFP_KSWAPD_RECLAIM);
