@@ -220,6 +220,19 @@ static void test_free_scanner_heeds_min_without_boost_but_not_in_isolated_blocks
 	fixture_done(&f);
 }
 
+static void test_block_is_reserved_once(void **state)
+{
+	struct fixture f = { 0 };
+	fl_pfn pfn;
+
+	fixture_normal(&f, "7.3", 128);
+	pfn = take_buddy(&f, 0, FL_MOVABLE, 0);
+	for (unsigned int i = 0; i < 2; i++)
+		fl_reserve_highatomic(f.mem, fixture_zone(&f), pfn, 0);
+	assert_int_equal(fixture_zone(&f)->nr_reserved_highatomic, BLOCK);
+	fixture_done(&f);
+}
+
 /* ---- Per-CPU lists ---- */
 
 /* Pages that one order-0 refill brings, with these limits and so many pages on other lists. */
@@ -374,6 +387,7 @@ int main(void)
 		cmocka_unit_test(test_free_scanner_leaves_the_type_of_a_reserve),
 		cmocka_unit_test(test_rest_of_a_half_taken_block_goes_to_the_tails_though_it_is_movable),
 		cmocka_unit_test(test_free_scanner_heeds_min_without_boost_but_not_in_isolated_blocks),
+		cmocka_unit_test(test_block_is_reserved_once),
 		cmocka_unit_test(test_refill_by_the_limits_of_the_lists),
 		cmocka_unit_test(test_drain_by_the_limits_of_the_lists),
 		cmocka_unit_test(test_what_makes_a_burst_of_high_order_frees),

@@ -4,6 +4,8 @@
  */
 #include "fixture.h"
 
+#define BLOCK_PAGES 512
+
 /* What /proc/zoneinfo of a machine says. */
 struct machine {
 	const char *name;
@@ -283,9 +285,118 @@ static void test_indices_of_a_known_set_of_chunks(void **state)
 	assert_int_equal(fl_unusable_index(&zone, 9), (1800 + 1024 - 1024) * 1000 / 2824);
 }
 
+/* The short way of a request tests the same mark as the long one: what it refuses is remembered as below high. */
+static void test_short_way_tests_the_high_mark_with_all_that_is_not_usable(void **state)
+{
+	for (unsigned int what = 0; what < 3; what++)
+		for (unsigned int passes = 0; passes < 2; passes++) {
+			struct fixture f = { 0 };
+			struct fl_zone *zone;
+			unsigned int order = what == 0 ? 3 : 0;
+
+			fixture_normal(&f, "7.3", 128);
+			zone = fixture_zone(&f);
+			fl_page_free(f.mem, &f.who, fl_page_alloc(f.mem, &f.who, GFP_MOVABLE_NOW, order, FL_KIND_ANON), order);
+			if (what == 1)
+				fl_reserve_highatomic(f.mem, zone, take_buddy(&f, 0, FL_MOVABLE, 0), 0);
+			if (what == 2)
+				zone->lowmem_reserve[FL_ZONE_MOVABLE] = 100;
+			zone->wmark[FL_WMARK_HIGH] = (uint64_t)(zone->nr_free_pages - zone->nr_free_highatomic) -
+						     ((1u << order) - 1) - zone->lowmem_reserve[FL_ZONE_MOVABLE] - passes;
+			fl_page_alloc(f.mem, &f.who, GFP_MOVABLE_NOW, order, FL_KIND_ANON);
+			assert_int_equal(zone->flags & FL_ZONE_BELOW_HIGH, passes ? 0 : FL_ZONE_BELOW_HIGH);
+			fixture_done(&f);
+		}
+}
+
+static void test_zone_below_its_high_mark_adds_nothing_to_min_free(void **state)
+{
+	const uint64_t managed[FL_ZONES] = { 100, 100000, 0, 0 }, high[FL_ZONES] = { 200, 0, 0, 0 };
+	struct fl_watermark_input in = input_of(managed);
+
+	assert_int_equal(fl_default_min_free_kbytes(&in, high), 2529); /* of 400000 kB */
+}
+
+static void test_new_marks_end_a_boost(void **state)
+{
+	struct fixture f = { 0 };
+
+	fixture_normal(&f, "7.3", 1024);
+	assert_true(fl_boost_watermark(f.mem, fixture_zone(&f)));
+	fl_write_min_free_kbytes(f.mem, 5000);
+	assert_int_equal(fixture_zone(&f)->watermark_boost, 0);
+	fixture_done(&f);
+}
+
+static void test_user_value_between_the_default_and_its_clamp_is_kept(void **state)
+{
+	struct fixture f = { 0 };
+
+	fixture_normal(&f, "7.3", 1);
+	fl_write_min_free_kbytes(f.mem, 40);
+	fixture_zone(&f)->managed = 20; /* 80 kB of memory: before the clamp to 128 kB the default is less than 40 */
+	fl_set_recommended_min_free(f.mem);
+	assert_int_equal(f.mem->set.min_free_kbytes, 40);
+	fixture_zone(&f)->managed = BLOCK_PAGES;
+	fixture_done(&f);
+}
+
+static void test_oom_victims_go_to_half_of_the_mark(void **state)
+{
+	struct fixture f = { 0 };
+	struct fl_zone *zone;
+	uint64_t mark;
+
+	fixture_normal(&f, "7.3", 128);
+	zone = fixture_zone(&f);
+	mark = (uint64_t)zone->nr_free_pages * 2;
+	assert_false(fl_watermark_ok(f.mem, zone, 0, mark, FL_ZONE_NORMAL, FL_ALLOC_OOM));
+	assert_true(fl_watermark_ok(f.mem, zone, 0, mark - 2, FL_ZONE_NORMAL, FL_ALLOC_OOM));
+	fixture_done(&f);
+}
+
+static void test_boost_is_for_zones_of_4_pageblocks_and_at_least_one(void **state)
+{
+	for (unsigned int blocks = 3; blocks <= 4; blocks++) {
+		struct fixture f = { 0 };
+
+		fixture_normal(&f, "7.3", blocks);
+		fixture_zone(&f)->wmark[FL_WMARK_HIGH] = 10;
+		assert_int_equal(fl_boost_watermark(f.mem, fixture_zone(&f)), blocks == 4);
+		assert_int_equal(fixture_zone(&f)->watermark_boost, blocks == 4 ? BLOCK_PAGES : 0);
+		fixture_zone(&f)->wmark[FL_WMARK_HIGH] = 0; /* not set yet */
+		assert_false(fl_boost_watermark(f.mem, fixture_zone(&f)));
+		fixture_done(&f);
+	}
+}
+
+static void test_totalreserve_is_reserve_and_high_mark_up_to_the_zone(void **state)
+{
+	struct fixture f = { 0 };
+	struct fl_zone *normal, *dma32;
+
+	fixture_geometry(&f, 16, 64, 1);
+	fixture_boot(&f, "7.3");
+	normal = fixture_zone(&f);
+	dma32 = &f.mem->zone[FL_ZONE_DMA32];
+	assert_int_equal(fl_totalreserve_pages(f.mem), normal->wmark[FL_WMARK_HIGH] + dma32->wmark[FL_WMARK_HIGH] +
+							       64 * BLOCK_PAGES / 256);
+	normal->wmark[FL_WMARK_HIGH] = 1u << 20;
+	assert_int_equal(fl_totalreserve_pages(f.mem), 64 * BLOCK_PAGES + dma32->wmark[FL_WMARK_HIGH] +
+							       64 * BLOCK_PAGES / 256);
+	fixture_done(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_short_way_tests_the_high_mark_with_all_that_is_not_usable),
+		cmocka_unit_test(test_zone_below_its_high_mark_adds_nothing_to_min_free),
+		cmocka_unit_test(test_new_marks_end_a_boost),
+		cmocka_unit_test(test_user_value_between_the_default_and_its_clamp_is_kept),
+		cmocka_unit_test(test_oom_victims_go_to_half_of_the_mark),
+		cmocka_unit_test(test_boost_is_for_zones_of_4_pageblocks_and_at_least_one),
+		cmocka_unit_test(test_totalreserve_is_reserve_and_high_mark_up_to_the_zone),
 		cmocka_unit_test(test_watermarks_of_real_machines_follow_from_managed_pages),
 		cmocka_unit_test(test_protection_of_real_machines_follows_from_managed_pages),
 		cmocka_unit_test(test_percpu_sizes_of_real_machines_follow_from_zone_size_and_cpus),
