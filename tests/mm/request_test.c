@@ -747,7 +747,44 @@ static void test_undone_isolation_puts_free_pages_at_the_tails(void **state)
 	}
 }
 
+static void test_pages_that_drivers_move_do_not_keep_a_block(void **state)
+{
+	struct fixture f = { 0 };
+	fl_pfn pfn;
+
+	fixture_normal(&f, "7.3", 16);
+	pfn = take_buddy(&f, 0, FL_MOVABLE, 0);
+	fl_page_set_kind(f.mem, pfn, FL_KIND_DRIVER);
+	assert_true(fl_isolate_pageblock(f.mem, &f.who, pfn));
+	fixture_done(&f);
+}
+
+static void test_block_that_merges_when_isolation_ends_goes_to_the_tail(void **state)
+{
+	struct fixture f = { 0 };
+
+	fixture_normal(&f, "7.3", 16);
+	assert_true(fl_isolate_pageblock(f.mem, &f.who, 3 * BLOCK));
+	fl_unisolate_pageblock(f.mem, &f.who, 3 * BLOCK, FL_MOVABLE);
+	assert_int_equal(fl_list_last(&f.mem->frames, fl_free_list(fixture_zone(&f), FL_MOVABLE, 10)), 2 * BLOCK);
+	fixture_done(&f);
+}
+
 /* ---- Grouping, settings ---- */
+
+static void test_min_free_kbytes_that_a_scenario_sets_is_not_raised_at_boot(void **state)
+{
+	struct fixture f = { 0 };
+
+	fixture_geometry(&f, 0, 128, 1);
+	f.settings.thp_enabled = FL_THP_ALWAYS;
+	f.settings.min_free_kbytes = 2000;
+	f.settings.user_min_free_kbytes = 2000;
+	fixture_boot(&f, "7.3");
+	assert_int_equal(f.mem->set.min_free_kbytes, 2000);
+	assert_int_equal(fixture_zone(&f)->wmark[FL_WMARK_MIN], 500);
+	fixture_done(&f);
+}
 
 static void test_grouping_goes_by_present_pages(void **state)
 {
@@ -810,6 +847,9 @@ int main(void)
 		cmocka_unit_test(test_everything_in_zone_movable_may_be_isolated_but_reserved_pages),
 		cmocka_unit_test(test_isolating_both_halves_of_a_chunk_and_undoing_one),
 		cmocka_unit_test(test_undone_isolation_puts_free_pages_at_the_tails),
+		cmocka_unit_test(test_pages_that_drivers_move_do_not_keep_a_block),
+		cmocka_unit_test(test_block_that_merges_when_isolation_ends_goes_to_the_tail),
+		cmocka_unit_test(test_min_free_kbytes_that_a_scenario_sets_is_not_raised_at_boot),
 		cmocka_unit_test(test_grouping_goes_by_present_pages),
 		cmocka_unit_test(test_percpu_fraction_is_0_or_at_least_8),
 	};
