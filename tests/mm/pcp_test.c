@@ -311,6 +311,20 @@ static void test_decay_goes_on_until_the_limit_is_at_its_least(void **state)
 	fixture_done(&f);
 }
 
+static void test_cpu_with_cache_for_more_than_3_batches_may_hold_a_batch(void **state)
+{
+	/* Batch 63 of 4K: more than 189 pages, 756 KiB. */
+	for (unsigned int more = 0; more < 2; more++) {
+		struct fixture f = { 0 };
+
+		fixture_geometry(&f, 0, 1024, 1);
+		f.geometry.cpu_cache_kbytes = 756 + 4 * more;
+		fixture_boot(&f, "7.3");
+		assert_int_equal(pcp_of(&f)->free_high_batch, more);
+		fixture_done(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +339,7 @@ int main(void)
 		cmocka_unit_test(test_burst_of_high_order_frees_drains_at_a_batch_in_6_12_and_later_in_7_3),
 		cmocka_unit_test(test_empty_list_is_not_refilled_for_an_atomic_reserve_request_in_7_3),
 		cmocka_unit_test(test_usual_requests_and_frees_have_the_effects_of_the_long_way),
+		cmocka_unit_test(test_cpu_with_cache_for_more_than_3_batches_may_hold_a_batch),
 		cmocka_unit_test(test_decay_goes_on_until_the_limit_is_at_its_least),
 	};
 
