@@ -283,13 +283,40 @@ static void do_rmqueue(struct world *w, const struct op *op)
 	}
 }
 
+/* Starts waiting for a chunk, or gives up. */
+static void do_capture(struct world *w, const struct op *op)
+{
+	if (w->capturing) {
+		finish_capture(w);
+		return;
+	}
+	w->capture = (struct fl_capture){ .zone = op->a & 16 ? FL_ZONE_DMA32 : FL_ZONE_NORMAL,
+					  .order = op->b % w->f.mem->max_order, .type = op->a % FL_PCPTYPES,
+					  .pfn = FL_PFN_NONE };
+	w->capturing = true;
+	w->f.who.capture = &w->capture;
+}
+
+static void do_drain(struct world *w, const struct op *op)
+{
+	if (op->b & 1)
+		fl_pcp_drain_all(w->f.mem, &w->f.who, NULL);
+	else
+		fl_pcp_drain_cpu(w->f.mem, &w->f.who, fixture_zone(&w->f), w->f.task[0].cpu);
+}
+
+static void do_unreserve(struct world *w, const struct op *op)
+{
+	struct fl_alloc_context ac = { .preferred = FL_ZONE_NORMAL, .ceiling = FL_ZONE_NORMAL, .type = op->a % FL_PCPTYPES };
+
+	fl_unreserve_highatomic(w->f.mem, &ac, op->b & 1);
+}
+
 static void do_op(struct world *w, const struct op *op)
 {
 	struct fl_mem *mem = w->f.mem;
 	struct fl_zone *zone = fixture_zone(&w->f);
-	struct fl_alloc_context ac = { .preferred = FL_ZONE_NORMAL, .ceiling = FL_ZONE_NORMAL, .type = op->a % FL_PCPTYPES };
-	fl_pfn end = mem->geometry.ranges[1].end;
-	fl_pfn block = op->a % (end >> mem->pageblock_order) << mem->pageblock_order;
+	fl_pfn block = op->a % (mem->geometry.ranges[1].end >> mem->pageblock_order) << mem->pageblock_order;
 
 	w->f.task[0].cpu = op->c % mem->cpus;
 	switch (op->code) {
@@ -300,10 +327,7 @@ static void do_op(struct world *w, const struct op *op)
 		do_free(w, op->a);
 		break;
 	case OP_DRAIN:
-		if (op->b & 1)
-			fl_pcp_drain_all(mem, &w->f.who, NULL);
-		else
-			fl_pcp_drain_cpu(mem, &w->f.who, zone, w->f.task[0].cpu);
+		do_drain(w, op);
 		break;
 	case OP_DECAY:
 		fl_pcp_decay(mem, &w->f.who, zone, w->f.task[0].cpu);
@@ -312,7 +336,7 @@ static void do_op(struct world *w, const struct op *op)
 		do_alloc(w, FL_GFP_ATOMIC, op->b % 4);
 		break;
 	case OP_UNRESERVE:
-		fl_unreserve_highatomic(mem, &ac, op->b & 1);
+		do_unreserve(w, op);
 		break;
 	case OP_ISOLATE:
 		fl_isolate_pageblock(mem, &w->f.who, block);
@@ -327,14 +351,7 @@ static void do_op(struct world *w, const struct op *op)
 		do_target(w, op->a);
 		break;
 	case OP_CAPTURE:
-		if (w->capturing) {
-			finish_capture(w);
-			break;
-		}
-		w->capture = (struct fl_capture){ .zone = op->a & 16 ? FL_ZONE_DMA32 : FL_ZONE_NORMAL, .order = op->b % mem->max_order,
-						  .type = op->a % FL_PCPTYPES, .pfn = FL_PFN_NONE };
-		w->capturing = true;
-		w->f.who.capture = &w->capture;
+		do_capture(w, op);
 		break;
 	case OP_SPLIT:
 		do_split(w, op->a);
