@@ -9,10 +9,18 @@
 #include "mm/swapfile.h"
 #include "sim/platform.h"
 
+/*
+ * A request without __GFP_FS may not kill and tries for ever; on a real machine some other request kills sooner or later.
+ * Where there is no other, the kernel hangs; here such a request kills too when it has come this often (seconds of
+ * virtual time).
+ */
+#define NOFS_PATIENCE 10000u
+
 struct fl_oom {
 	struct fl_oom_ops ops;
 	bool has_ops;
 	uint64_t without_victim;
+	unsigned int nofs_rounds; /* requests without __GFP_FS that came here since the last kill */
 };
 
 void fl_oom_init(struct fl_mem *mem)
@@ -87,8 +95,9 @@ bool fl_out_of_memory(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp)
 
 	if (who->flags & FL_PF_OOM_VICTIM) /* task_will_free_mem(): dying itself */
 		return true;
-	if (!(gfp & FL_GFP_FS))
+	if (!(gfp & FL_GFP_FS) && oom->has_ops && oom->nofs_rounds++ < NOFS_PATIENCE)
 		return true;
+	oom->nofs_rounds = 0;
 	if (oom->has_ops && select_bad_process(oom, total_pages(mem), &id, &dying)) {
 		fl_count(mem, FL_VM_oom_kill, 1);
 		fl_charge(who->task, mem->cost->oom_kill);

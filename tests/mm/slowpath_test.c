@@ -300,6 +300,24 @@ static void test_without_anybody_to_kill_the_request_fails_and_the_run_goes_on(v
 	fl_mem_free(f.mem);
 }
 
+static void test_a_request_that_may_not_kill_does_not_try_for_ever(void **state)
+{
+	struct fixture f = { 0 };
+	struct victims v;
+
+	(void)state;
+	boot_victims(&f, &v);
+	while (!v.kills)
+		assert_int_not_equal(fl_page_alloc(f.mem, &f.who, FL_GFP_NOFS, 0, FL_KIND_KERNEL), FL_PFN_NONE);
+	assert_int_equal(v.killed, 1);
+	fl_mem_free(f.mem);
+	reclaim_boot(&f, BASE_612, 64, 0); /* nobody to kill at all */
+	while (fl_page_alloc(f.mem, &f.who, FL_GFP_NOFS, 0, FL_KIND_KERNEL) != FL_PFN_NONE)
+		;
+	assert_true(fl_oom_without_victim(f.mem) > 0);
+	fl_mem_free(f.mem);
+}
+
 static void test_a_victim_does_not_loop_but_takes_reserves_or_fails(void **state)
 {
 	struct fixture f = { 0 };
@@ -334,6 +352,7 @@ int main(void)
 		cmocka_unit_test(test_a_process_with_adjustment_minus_1000_is_never_killed),
 		cmocka_unit_test(test_costly_request_fails_without_a_kill),
 		cmocka_unit_test(test_without_anybody_to_kill_the_request_fails_and_the_run_goes_on),
+		cmocka_unit_test(test_a_request_that_may_not_kill_does_not_try_for_ever),
 		cmocka_unit_test(test_a_victim_does_not_loop_but_takes_reserves_or_fails),
 	};
 
