@@ -12,7 +12,7 @@ static const char *const verb_names[FL_VERBS] = {
 	[FL_VERB_EXIT] = "exit", [FL_VERB_COMPUTE] = "compute", [FL_VERB_SLEEP] = "sleep", [FL_VERB_YIELD] = "yield",
 	[FL_VERB_PAUSE] = "pause", [FL_VERB_MEASURE] = "measure", [FL_VERB_COUNTER] = "counter",
 	[FL_VERB_MAP] = "map", [FL_VERB_MAP_SPARSE] = "map_sparse", [FL_VERB_UNMAP] = "unmap",
-	[FL_VERB_TOUCH] = "touch", [FL_VERB_ACCESS] = "access", [FL_VERB_DISCARD] = "discard",
+	[FL_VERB_TOUCH] = "touch", [FL_VERB_ACCESS] = "access", [FL_VERB_DISCARD] = "discard", [FL_VERB_REFAULT] = "refault",
 	[FL_VERB_ADVISE] = "advise", [FL_VERB_MLOCK] = "mlock", [FL_VERB_MUNLOCK] = "munlock",
 	[FL_VERB_HUGE_PAGES] = "huge_pages", [FL_VERB_RESIDENT] = "resident",
 	[FL_VERB_CREATE_FILES] = "create_files", [FL_VERB_DELETE_FILES] = "delete_files",

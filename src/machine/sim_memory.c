@@ -222,6 +222,31 @@ static int64_t discard(struct fl_agent *agent, const struct range *r, const stru
 	return freed;
 }
 
+/* `count` pages drawn with repetition: all dropped, then all touched in another order. */
+static int64_t refault(struct fl_agent *agent, const struct range *r, const struct fl_op *op)
+{
+	struct fl_backend *vm = agent->vm;
+	uint32_t count = (uint32_t)op->count, *order;
+	fl_vpn *pages;
+	uint64_t faults = 0;
+	struct fl_rng rng;
+
+	if (op->count > INT32_MAX / 2)
+		return fl_sim_refuse(agent, "%lu pages are too many for one batch", (unsigned long)op->count);
+	fl_rng_init(&rng, op->draw, "pages", 0);
+	pages = fl_xmalloc((count ? count : 1) * sizeof(*pages));
+	for (uint32_t i = 0; i < count; i++)
+		pages[i] = r->start + (fl_vpn)fl_rng_below(&rng, r->pages);
+	fl_discard_runs(vm->mem, &agent->who, fl_agent_mm(agent), pages, count, 1);
+	order = shuffled(count, count, op->draw);
+	for (uint32_t i = 0; i < count; i++)
+		if (!touch_page(agent, pages[order[i]], true, &faults))
+			break;
+	free(order);
+	free(pages);
+	return (int64_t)faults;
+}
+
 static int64_t unmap(struct fl_agent *agent, const struct range *r, const struct fl_op *op)
 {
 	int error = fl_munmap(agent->vm->mem, &agent->who, fl_agent_mm(agent), r->start, r->pages);
@@ -249,7 +274,18 @@ static int64_t advise(struct fl_agent *agent, const struct range *r, enum fl_adv
 		[FL_ADVICE_COLLAPSE] = FL_MADV_COLLAPSE,   [FL_ADVICE_DONTNEED_LOCKED] = FL_MADV_DONTNEED_LOCKED,
 	};
 
-	return fl_madvise(agent->vm->mem, &agent->who, fl_agent_mm(agent), r->start, r->pages, calls[advice]);
+	int64_t result;
+
+	if (r->stride == 1)
+		return fl_madvise(agent->vm->mem, &agent->who, fl_agent_mm(agent), r->start, r->pages, calls[advice]);
+	for (uint32_t at = 0; at < r->pages; at += r->stride) {
+		result = fl_madvise(agent->vm->mem, &agent->who, fl_agent_mm(agent), r->start + at, 1, calls[advice]);
+		if (result < 0)
+			return result;
+		fl_charge(agent->task, agent->vm->mem->cost->syscall);
+		fl_cond_resched(agent->task);
+	}
+	return 0;
 }
 
 static int64_t range_verb(struct fl_agent *agent, const struct fl_op *op)
@@ -270,6 +306,8 @@ static int64_t range_verb(struct fl_agent *agent, const struct fl_op *op)
 		return access_range(agent, &r, op);
 	case FL_VERB_DISCARD:
 		return discard(agent, &r, op);
+	case FL_VERB_REFAULT:
+		return refault(agent, &r, op);
 	case FL_VERB_ADVISE:
 		return advise(agent, &r, op->advice);
 	case FL_VERB_MLOCK:

@@ -36,7 +36,8 @@ enum fl_verb {
 	FL_VERB_TOUCH,        /* one access to each page of the range; result: page faults that it took */
 	FL_VERB_ACCESS,       /* accesses for time_ns; result: accesses done */
 	FL_VERB_DISCARD,      /* MADV_DONTNEED of `count` runs of `size` bytes, drawn from the range; result: pages freed */
-	FL_VERB_ADVISE,       /* madvise(advice) on the range; result 0, or negative errno of COLLAPSE */
+	FL_VERB_REFAULT,      /* `count` pages drawn with repetition: MADV_DONTNEED of all, then touched in another order; result: faults */
+	FL_VERB_ADVISE,       /* madvise(advice) on the range, or on one page in each stride; result 0, or negative errno of COLLAPSE */
 	FL_VERB_MLOCK,        /* result: pages locked */
 	FL_VERB_MUNLOCK,
 	FL_VERB_HUGE_PAGES,   /* result: huge pages that map the mapping now (smaps: AnonHugePages / huge page size) */

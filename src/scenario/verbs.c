@@ -351,6 +351,16 @@ static int verb_discard(lua_State *L)
 	return yield_op(L, op);
 }
 
+static int verb_refault(lua_State *L)
+{
+	struct fl_op *op = begin_op(L, FL_VERB_REFAULT);
+
+	op->handle = check_handle(L, 1);
+	op->count = check_number(L, 2, 0, INT32_MAX);
+	check_range(L, 3, op);
+	return yield_op(L, op);
+}
+
 static int verb_advise(lua_State *L)
 {
 	static const char *const advice[FL_ADVICES + 1] = { "hugepage", "nohugepage", "free", "dontneed",
@@ -563,7 +573,7 @@ static const luaL_Reg functions[] = {
 	{ "pause", verb_pause }, { "measure", verb_measure },
 	{ "counter", verb_counter },
 	{ "map", verb_map }, { "map_file", verb_map_file }, { "map_sparse", verb_map_sparse }, { "unmap", verb_unmap },
-	{ "touch", verb_touch }, { "access", verb_access }, { "discard", verb_discard }, { "advise", verb_advise },
+	{ "touch", verb_touch }, { "access", verb_access }, { "discard", verb_discard }, { "refault", verb_refault }, { "advise", verb_advise },
 	{ "mlock", verb_mlock }, { "munlock", verb_munlock }, { "huge_pages", verb_huge_pages },
 	{ "resident", verb_resident }, { "create_files", verb_create_files }, { "delete_files", verb_delete_files },
 	{ "read_files", verb_read_files }, { "write_files", verb_write_files }, { "read_device", verb_read_device },
