@@ -47,7 +47,7 @@ static struct fl_op *begin_op(lua_State *L, enum fl_verb verb)
 
 static int yield_op(lua_State *L, struct fl_op *op)
 {
-	if (op->flags & FL_OP_RANDOM || op->verb == FL_VERB_DISCARD)
+	if (op->flags & FL_OP_RANDOM || op->verb == FL_VERB_DISCARD || op->verb == FL_VERB_REFAULT)
 		op->draw = fl_rng_u64(&fl_body_of(L, "")->rng);
 	return lua_yieldk(L, 0, (lua_KContext)op->verb, resume_verb);
 }
