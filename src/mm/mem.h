@@ -69,6 +69,7 @@ struct fl_caller {
 	uint8_t actor;  /* enum fl_actor */
 	uint8_t trigger;
 	struct fl_capture *capture;
+	struct fl_plug *plug; /* swap writes that wait to be submitted together (page_io.h), or NULL */
 };
 
 /* A pageblock. The counts make the half rule and the census cheap; check.c proves them. */

@@ -27,6 +27,22 @@ struct fl_page_io {
 	struct fl_waitqueue table[FL_WAIT_TABLE]; /* folio_wait_table */
 };
 
+/*
+ * struct blk_plug: swap writes that a reclaimer holds back, so that neighbouring slots become one request and the folios are
+ * back on their lists when it completes (only then can they be rotated). Submitted when as many requests as
+ * BLK_MAX_REQUEST_COUNT have gathered, when one of them has grown to BLK_PLUG_FLUSH_SIZE, before the reclaimer sleeps,
+ * and at the end.
+ */
+#define FL_PLUG_REQUESTS 32u
+#define FL_PLUG_FLUSH_BYTES (128u << 10)
+#define FL_PLUG_FOLIOS 1024u
+struct fl_plug {
+	uint32_t count;    /* folios */
+	uint32_t requests; /* runs of neighbouring slots among them */
+	uint64_t last_bytes; /* of the last run */
+	fl_pfn folio[FL_PLUG_FOLIOS];
+};
+
 void fl_page_io_init(struct fl_page_io *io);
 /* Requests under way are forgotten: call when the devices have stopped. */
 void fl_page_io_fini(struct fl_page_io *io);

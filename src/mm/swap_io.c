@@ -16,8 +16,69 @@ bool fl_swap_is_congested(const struct fl_mem *mem)
 
 void fl_swap_wait_write(struct fl_mem *mem, struct fl_caller *who)
 {
+	fl_swap_flush_plug(mem, who);
 	/* The queue may be full of others' requests, whose ends nobody tells us: look again at times. */
 	fl_wait_timeout(&mem->swap->write_wait, who->task, FL_QUEUE_WAIT_NS);
+}
+
+static void submit_write(struct fl_mem *mem, struct fl_caller *who, const fl_pfn *folio, uint32_t count)
+{
+	fl_bio_submit(mem, who, mem->swap->device, folio, count, true, &mem->swap->write_wait, fl_folio_end_writeback);
+}
+
+/* Does the folio lie right behind the other one in swap? */
+static bool follows(const struct fl_mem *mem, fl_pfn before, fl_pfn folio)
+{
+	return fl_folio_swap_slot(mem, before) + fl_folio_pages(mem, before) == fl_folio_swap_slot(mem, folio);
+}
+
+void fl_swap_flush_plug(struct fl_mem *mem, struct fl_caller *who)
+{
+	struct fl_plug *plug = who->plug;
+	uint32_t first = 0, count;
+
+	if (!plug || !plug->count)
+		return;
+	count = plug->count;
+	plug->count = plug->requests = 0;
+	plug->last_bytes = 0;
+	for (uint32_t i = 1; i <= count; i++) {
+		if (i < count && i - first < FL_BIO_PAGES && follows(mem, plug->folio[i - 1], plug->folio[i]))
+			continue;
+		submit_write(mem, who, plug->folio + first, i - first);
+		first = i;
+	}
+}
+
+void fl_swap_plug(struct fl_caller *who, struct fl_plug *plug)
+{
+	plug->count = plug->requests = 0;
+	plug->last_bytes = 0;
+	who->plug = plug;
+}
+
+void fl_swap_unplug(struct fl_mem *mem, struct fl_caller *who)
+{
+	fl_swap_flush_plug(mem, who);
+	who->plug = NULL;
+}
+
+/* blk_add_rq_to_plug(), blk_attempt_plug_merge() */
+static void plug_write(struct fl_mem *mem, struct fl_caller *who, struct fl_plug *plug, fl_pfn folio)
+{
+	bool merges = plug->count && follows(mem, plug->folio[plug->count - 1], folio);
+
+	if (plug->count == FL_PLUG_FOLIOS ||
+	    (!merges && (plug->requests >= FL_PLUG_REQUESTS || plug->last_bytes >= FL_PLUG_FLUSH_BYTES))) {
+		fl_swap_flush_plug(mem, who);
+		merges = false;
+	}
+	if (!merges) {
+		plug->requests++;
+		plug->last_bytes = 0;
+	}
+	plug->last_bytes += (uint64_t)fl_folio_pages(mem, folio) << mem->page_shift;
+	plug->folio[plug->count++] = folio;
 }
 
 void fl_swap_writepage(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio)
@@ -32,7 +93,10 @@ void fl_swap_writepage(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio)
 		fl_count(mem, FL_VM_thp_swpout, 1);
 	if (order)
 		mem->mthp[order][FL_MTHP_swpout]++;
-	fl_bio_submit(mem, who, mem->swap->device, &folio, 1, true, &mem->swap->write_wait, fl_folio_end_writeback);
+	if (who->plug && mem->swap->device)
+		plug_write(mem, who, who->plug, folio);
+	else
+		submit_write(mem, who, &folio, 1);
 }
 
 /* ---- Reading ---- */

@@ -54,6 +54,10 @@ void fl_swap_cache_split(struct fl_mem *mem, fl_pfn head, unsigned int old_order
 
 /* Writes the folio out (swap_writepage): FL_WRITEBACK until the device is done; then rotated when FL_RECLAIM is set. */
 void fl_swap_writepage(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio);
+/* blk_start_plug(), blk_finish_plug() around swap writes of this caller, and what a sleep does to a plug. */
+void fl_swap_plug(struct fl_caller *who, struct fl_plug *plug);
+void fl_swap_unplug(struct fl_mem *mem, struct fl_caller *who);
+void fl_swap_flush_plug(struct fl_mem *mem, struct fl_caller *who);
 
 /*
  * do_swap_page() without the page table: the page that holds the slot's contents, read with readahead if need be (pswpin,

@@ -13,6 +13,7 @@
 #include "mm/filemap.h"
 #include "mm/internal.h"
 #include "mm/oom_kill.h"
+#include "mm/page_io.h"
 #include "mm/page_writeback.h"
 #include "mm/rmap.h"
 #include "mm/swapfile.h"
@@ -154,6 +155,7 @@ void fl_reclaim_throttle(struct fl_mem *mem, struct fl_caller *who, enum fl_vmsc
 	struct fl_vmscan *v = mem->vmscan;
 	fl_ns timeout = TICK_NS;
 
+	fl_swap_flush_plug(mem, who);
 	/* Who only yields comes back at once, so time must pass, or a loop around this would never end. */
 	fl_charge(who->task, mem->cost->context_switch);
 	if (((who->flags & FL_PF_KTHREAD) && !fl_is_kswapd(who)) || !mem->sim) {
@@ -449,10 +451,12 @@ static void shrink_lruvec(struct fl_mem *mem, struct fl_caller *who, struct fl_s
 {
 	unsigned long nr[FL_LRU_LISTS] = { 0 }, target[FL_LRU_LISTS], reclaimed = 0;
 	bool proportional = !fl_is_kswapd(who) && sc->priority == FL_DEF_PRIORITY;
+	struct fl_plug plug;
 
 	get_scan_count(mem, sc, nr);
 	for (unsigned int lru = 0; lru < FL_LRU_LISTS; lru++)
 		target[lru] = nr[lru];
+	fl_swap_plug(who, &plug);
 	while (nr[FL_LRU_INACTIVE_ANON] || nr[FL_LRU_ACTIVE_FILE] || nr[FL_LRU_INACTIVE_FILE]) {
 		for (unsigned int lru = FL_LRU_INACTIVE_ANON; lru <= FL_LRU_ACTIVE_FILE; lru++) {
 			unsigned long slice = nr[lru] < FL_SWAP_CLUSTER_MAX ? nr[lru] : FL_SWAP_CLUSTER_MAX;
@@ -468,6 +472,7 @@ static void shrink_lruvec(struct fl_mem *mem, struct fl_caller *who, struct fl_s
 		if (!cut_targets(nr, target))
 			break;
 	}
+	fl_swap_unplug(mem, who);
 	sc->nr_reclaimed += reclaimed;
 	fl_age_active_anon(mem, who, sc);
 }
