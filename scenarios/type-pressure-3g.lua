@@ -50,6 +50,7 @@ scenario {
       { 0x1ac600000, 0x1acc00000 }, { 0x1acc00000, 0x1acc6a000 }, { 0x1ace00000, 0x1afe00000 }, { 0x1aff2f000, 0x1b0000000 },
     },
     held = "14M",
+    slowness = 20, -- the CPUs of the recordings were emulated; the disks were not
   },
   kernel = { ["thp.enabled"] = "always", ["thp.defrag"] = "always", ["khugepaged.scan_sleep_millisecs"] = "3600000" },
 

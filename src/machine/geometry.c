@@ -160,6 +160,7 @@ static int add_sizes(const struct fl_machine_wish *wish, struct fl_machine *m, s
 	if (wish->guard_minorder)
 		m->geometry.guard_minorder = (unsigned int)wish->guard_minorder;
 	m->scale_bytes = (uint64_t)load;
+	m->slowness = wish->slowness > 1 ? (unsigned int)wish->slowness : 1;
 	m->held_bytes = (uint64_t)wish->held_bytes;
 	if (wish->swap_bytes)
 		m->swap_bytes = wish->swap_bytes > 0 ? (uint64_t)wish->swap_bytes : 0;

@@ -28,6 +28,7 @@ struct fl_machine_wish {
 	bool no_zone_dma;         /* x86: a kernel without CONFIG_ZONE_DMA; what is below 16 MiB belongs to DMA32 */
 	const struct fl_byte_range *reserved; /* of a known machine, rising; replaces the standard kernel image and map */
 	unsigned int reserved_count;
+	int slowness;             /* CPU work takes so many times as long (an emulated CPU); default 1 */
 	int64_t held_bytes;       /* kernel memory of the booted system (struct fl_machine); default none */
 	const char *file;         /* a machine description that replaces the standard machine; NULL: none */
 };
@@ -35,6 +36,7 @@ struct fl_machine_wish {
 struct fl_machine {
 	struct fl_geometry geometry;
 	uint64_t memory_bytes, swap_bytes, scale_bytes;
+	unsigned int slowness;
 	uint64_t held_bytes; /* what the booted system holds before the first process: slab, tables, buffers of drivers */
 	uint64_t page_bytes, huge_bytes; /* base page; PMD-mapped huge page */
 };

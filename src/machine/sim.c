@@ -312,10 +312,12 @@ static void hold_kernel_memory(struct fl_backend *vm)
 static void make_machine(struct fl_backend *vm, const struct fl_backend_request *request)
 {
 	struct fl_mem_config config = { .geometry = &vm->machine.geometry, .decide = &vm->kernel.decide,
-					.cost = &fl_cost_default };
+					.cost = &vm->cost };
 
+	vm->cost = fl_cost_default;
+	fl_cost_scale(&vm->cost, vm->machine.slowness);
 	vm->sim = fl_sim_new(request->seed, vm->machine.geometry.cpus);
-	fl_sim_set_switch_cost(vm->sim, fl_cost_default.context_switch);
+	fl_sim_set_switch_cost(vm->sim, vm->cost.context_switch);
 	config.sim = vm->sim;
 	vm->mem = fl_mem_new(&config);
 	vm->disk = fl_device_new(vm->sim, &disk_model);

@@ -68,6 +68,7 @@ struct fl_backend {
 	struct fl_sim *sim;
 	struct fl_mem *mem;
 	struct fl_kernel kernel;
+	struct fl_cost cost;
 	struct fl_machine machine;
 	struct fl_record *record;
 	struct fl_sampler sampler;

@@ -262,7 +262,7 @@ static void read_reserved(lua_State *L, struct fl_scenario *s)
 static void read_machine(lua_State *L, struct fl_scenario *s)
 {
 	static const char *const keys[] = { "memory", "memory_min", "swap", "scale", "cpus", "page_size", "below_4g",
-					    "guard_minorder", "zone_dma", "reserved", "held" };
+					    "guard_minorder", "zone_dma", "reserved", "held", "slowness" };
 
 	if (lua_getfield(L, -1, "machine") != LUA_TNIL) {
 		luaL_checktype(L, -1, LUA_TTABLE);
@@ -279,6 +279,7 @@ static void read_machine(lua_State *L, struct fl_scenario *s)
 		lua_pop(L, 1);
 		read_reserved(L, s);
 		s->held_bytes = get_size(L, "machine", "held");
+		s->slowness = (int)get_int(L, "machine", "slowness", 1, 1000);
 	}
 	lua_pop(L, 1);
 }

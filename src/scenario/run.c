@@ -30,6 +30,7 @@ int fl_scenario_machine(const struct fl_scenario_request *r, struct fl_machine *
 		.guard_minorder = s->guard_minorder,
 		.no_zone_dma = s->no_zone_dma,
 		.held_bytes = s->held_bytes,
+		.slowness = standard ? s->slowness : 0,
 		.reserved = reserved,
 		.reserved_count = !r->memory_bytes || r->memory_bytes == s->memory_bytes ? s->reserved_count : 0,
 		.file = r->machine_file,

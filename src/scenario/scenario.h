@@ -37,6 +37,7 @@ struct fl_scenario {
 	/* The machine that it asks for; 0: no wish. */
 	int64_t memory_bytes, memory_min_bytes, swap_bytes, scale_bytes, page_bytes, below_4g_bytes;
 	int cpus, guard_minorder;
+	int slowness;
 	bool no_zone_dma;
 	struct { int64_t start, end; } reserved[32]; /* addresses in bytes */
 	unsigned int reserved_count;

@@ -41,6 +41,13 @@ const struct fl_cost_entry *fl_cost_find(const char *name, size_t length)
 	return NULL;
 }
 
+void fl_cost_scale(struct fl_cost *cost, unsigned int times)
+{
+#define SCALE(name, value, source) cost->name *= times;
+	FL_COST_TABLE(SCALE)
+#undef SCALE
+}
+
 /* ---- The parser ---- */
 
 struct parser {

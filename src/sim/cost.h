@@ -23,6 +23,9 @@ struct fl_cost {
 /* The defaults of the table. */
 extern const struct fl_cost fl_cost_default;
 
+/* A CPU on which all work takes `times` as long, as one that is emulated. */
+void fl_cost_scale(struct fl_cost *cost, unsigned int times);
+
 struct fl_cost_entry {
 	const char *name;
 	uint32_t value; /* default */
