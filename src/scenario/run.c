@@ -14,6 +14,22 @@ static int64_t first_of(int64_t asked, int64_t wish)
 	return asked ? asked : wish;
 }
 
+/*
+ * Swap belongs to the proportions of a scenario's machine as its load does: with another size of memory, and no word about
+ * swap, it shrinks or grows alike, in whole MiB. Otherwise a small machine would be the same experiment with far more room.
+ */
+static int64_t swap_wish(const struct fl_scenario_request *r)
+{
+	const struct fl_scenario *s = r->scenario;
+	const int64_t unit = 1 << 20;
+	int64_t memory = r->memory_bytes / unit, usual = s->memory_bytes / unit, swap;
+
+	if (r->swap_bytes || s->swap_bytes < unit || memory <= 0 || usual <= 0 || memory == usual)
+		return first_of(r->swap_bytes, s->swap_bytes);
+	swap = s->swap_bytes / unit * memory / usual;
+	return (swap ? swap : 1) * unit;
+}
+
 /* A machine from a file has its own memory and CPUs: only what the user typed changes it. */
 int fl_scenario_machine(const struct fl_scenario_request *r, struct fl_machine *ret, struct fl_error *reterr)
 {
@@ -22,7 +38,7 @@ int fl_scenario_machine(const struct fl_scenario_request *r, struct fl_machine *
 	struct fl_byte_range reserved[sizeof(s->reserved) / sizeof(*s->reserved)];
 	struct fl_machine_wish wish = {
 		.memory_bytes = standard ? first_of(r->memory_bytes, s->memory_bytes) : r->memory_bytes,
-		.swap_bytes = standard ? first_of(r->swap_bytes, s->swap_bytes) : r->swap_bytes,
+		.swap_bytes = standard ? swap_wish(r) : r->swap_bytes,
 		.scale_bytes = first_of(r->scale_bytes, s->scale_bytes),
 		.cpus = standard ? (int)first_of(r->cpus, s->cpus) : r->cpus,
 		.page_bytes = s->page_bytes,

@@ -115,6 +115,37 @@ static void test_machine_below_the_least_size_is_refused(void **state)
 	fl_scenario_free(s);
 }
 
+static uint64_t swap_of_machine(struct fl_scenario_request request)
+{
+	struct fl_machine machine;
+	struct fl_error error;
+
+	if (fl_scenario_machine(&request, &machine, &error))
+		fail_msg("%s", error.text);
+	return machine.swap_bytes;
+}
+
+static void test_swap_scales_with_memory_unless_it_is_named(void **state)
+{
+	static const char text[] = "scenario { summary = 'x', machine = { memory = '64G', swap = '8G' } } function main() end";
+	struct fl_scenario *s;
+	struct fl_error error;
+
+	assert_int_equal(load_text(text, &s, &error), 0);
+	assert_int_equal(swap_of_machine((struct fl_scenario_request){ .scenario = s }), INT64_C(8) << 30);
+	assert_int_equal(swap_of_machine((struct fl_scenario_request){ .scenario = s, .memory_bytes = INT64_C(4) << 30 }),
+			 512 << 20);
+	assert_int_equal(swap_of_machine((struct fl_scenario_request){ .scenario = s, .memory_bytes = INT64_C(128) << 30 }),
+			 INT64_C(16) << 30);
+	assert_int_equal(swap_of_machine((struct fl_scenario_request){ .scenario = s, .memory_bytes = INT64_C(4) << 30,
+								       .swap_bytes = 3 << 20 }), 3 << 20);
+	assert_int_equal(swap_of_machine((struct fl_scenario_request){ .scenario = s, .memory_bytes = INT64_C(4) << 30,
+								       .swap_bytes = -1 }), 0);
+	assert_int_equal(swap_of_machine((struct fl_scenario_request){ .scenario = s, .scale_bytes = INT64_C(4) << 30 }),
+			 INT64_C(8) << 30); /* the load alone */
+	fl_scenario_free(s);
+}
+
 static void test_verbs_check_their_arguments(void **state)
 {
 	run_fails("map(1.5)", ":3: bad argument #1 to 'map' (number has no integer representation)");
@@ -292,6 +323,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_scenario_gets_a_hint_or_the_list),
 		cmocka_unit_test(test_options_of_the_request_reach_the_script),
 		cmocka_unit_test(test_machine_below_the_least_size_is_refused),
+		cmocka_unit_test(test_swap_scales_with_memory_unless_it_is_named),
 		cmocka_unit_test(test_verbs_check_their_arguments),
 		cmocka_unit_test(test_refusal_by_the_backend_has_the_line),
 		cmocka_unit_test(test_what_the_machine_cannot_is_nil_and_a_name),
