@@ -121,13 +121,15 @@ end
 -- Waits until the body of a process has said that it is ready, or the process has died.
 local ready = {}
 local function until_ready(name)
-  for i = 1, 100000 do
+  for i = 1, 10000000 do
     if ready[name] then return end
-    sleep(10 * ms)
+    sleep(1 * ms)
   end
 end
 
--- The process of the whole experiment: writes its memory again at the start of each round when it is told to.
+-- The aged process writes its memory again at the start of each round when it is told to. It adds to a byte of each page,
+-- and the emulated CPU loads the byte before it stores it: so what was swapped out comes in by a read fault and keeps its
+-- swap slot, until half of the swap is in use. (The recordings show it: nr_swapcached grows by the number of faults.)
 local function aged()
   local memory = map(options.aged, "nohuge")
   aged_units(memory)
@@ -135,7 +137,7 @@ local function aged()
   ready.aged = true
   for round = 2, options.rounds do
     until_ready("round" .. round)
-    touch(memory)
+    touch(memory, { modify = true })
     ready["rewritten" .. round] = true
   end
   pause()

@@ -42,7 +42,6 @@ static bool create_file(struct fl_agent *agent, const struct fl_op *op, struct f
 	struct fl_mem *mem = agent->vm->mem;
 	uint32_t id;
 
-	fl_charge(agent->task, mem->cost->file_open);
 	id = fl_dentry_create(mem, &agent->who, op->flags & FL_OP_TMPFS ? FL_FS_TMPFS : FL_FS_EXT4);
 	if (id == UINT32_MAX)
 		return false;
@@ -127,7 +126,6 @@ static int64_t use_files(struct fl_agent *agent, const struct fl_op *op)
 		if (!thing)
 			break; /* deleted by somebody else meanwhile */
 		content = thing->set.content[i];
-		fl_charge(agent->task, mem->cost->file_open);
 		opened += fl_dentry_lookup(mem, &agent->who, thing->set.id[i]);
 		if (content != FL_MAPPING_NONE && op->verb == FL_VERB_READ_FILES)
 			fl_file_read(mem, &agent->who, content, first, pages);

@@ -155,9 +155,14 @@ static uint64_t touch_range(struct fl_agent *agent, const struct range *r, const
 
 	if (op->flags & FL_OP_RANDOM)
 		order = shuffled(count, count, op->draw);
-	for (uint32_t i = 0; i < count; i++)
-		if (!touch_page(agent, r->start + (order ? order[i] : i) * r->stride, write, &faults))
+	for (uint32_t i = 0; i < count; i++) {
+		fl_vpn vpn = r->start + (order ? order[i] : i) * r->stride;
+
+		if (op->flags & FL_OP_MODIFY && !touch_page(agent, vpn, false, &faults))
 			break;
+		if (!touch_page(agent, vpn, write, &faults))
+			break;
+	}
 	free(order);
 	return faults;
 }

@@ -76,6 +76,7 @@ enum fl_verb {
 #define FL_OP_RANDOM (1u << 7)    /* touch, access, read, write, close: in random order (from `draw`) */
 #define FL_OP_TMPFS (1u << 8)     /* create files: in tmpfs (otherwise ext4) */
 #define FL_OP_LONG (1u << 10)     /* sample: covers several samples */
+#define FL_OP_MODIFY (1u << 11)   /* touch: read, then write */
 #define FL_OP_LOCKED (1u << 9)    /* map: mlock() at once (MAP_LOCKED without populating) */
 
 enum fl_advice {

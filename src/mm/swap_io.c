@@ -88,6 +88,7 @@ void fl_swap_writepage(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio)
 
 	FL_ASSERT((*state & FL_SWAPCACHED) && !(*state & FL_WRITEBACK));
 	*state = (*state & ~FL_DIRTY) | FL_WRITEBACK;
+	fl_charge(who->task, mem->cost->swap_bio);
 	fl_count(mem, FL_VM_pswpout, UINT64_C(1) << order);
 	if (order == mem->pmd_order)
 		fl_count(mem, FL_VM_thp_swpout, 1);

@@ -427,6 +427,7 @@ void fl_swap_cache_evict(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio
 {
 	fl_shadow shadow = fl_workingset_eviction(mem, folio);
 
+	fl_charge(who->task, mem->cost->page_cache_add);
 	cache_remove(mem, folio, shadow);
 	fl_folio_put(mem, who, folio);
 }
@@ -440,6 +441,7 @@ bool fl_folio_alloc_swap(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio
 	slot = find_slots(mem, who, order);
 	if (slot == FL_SWP_NONE)
 		return false;
+	fl_charge(who->task, mem->cost->page_cache_add);
 	fl_folio_get(mem, folio);
 	fl_swap_cache_add(mem, folio, slot);
 	/* The contents exist nowhere else. */

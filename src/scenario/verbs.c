@@ -138,7 +138,7 @@ static bool get_field(lua_State *L, int arg, const char *key, uint64_t *to)
 /* An optional table { offset, length, stride, size, read, random }. */
 static void check_range(lua_State *L, int arg, struct fl_op *op)
 {
-	static const char *const keys[] = { "offset", "length", "stride", "size", "read", "random" };
+	static const char *const keys[] = { "offset", "length", "stride", "size", "read", "random", "modify" };
 	char hint[128];
 
 	if (lua_isnoneornil(L, arg))
@@ -148,11 +148,11 @@ static void check_range(lua_State *L, int arg, struct fl_op *op)
 		const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
 		size_t i = 0;
 
-		while (i < 6 && strcmp(key, keys[i]))
+		while (i < 7 && strcmp(key, keys[i]))
 			i++;
-		if (i == 6)
+		if (i == 7)
 			luaL_argerror(L, arg, lua_pushfstring(L, "there is no entry \"%s\"%s", key,
-							      fl_names_hint(key, keys, 6, hint, sizeof(hint))));
+							      fl_names_hint(key, keys, 7, hint, sizeof(hint))));
 	}
 	get_field(L, arg, "offset", &op->offset);
 	get_field(L, arg, "length", &op->length);
@@ -160,8 +160,10 @@ static void check_range(lua_State *L, int arg, struct fl_op *op)
 	get_field(L, arg, "size", &op->size);
 	lua_getfield(L, arg, "read");
 	lua_getfield(L, arg, "random");
-	op->flags |= (lua_toboolean(L, -2) ? FL_OP_READ : 0) | (lua_toboolean(L, -1) ? FL_OP_RANDOM : 0);
-	lua_pop(L, 2);
+	lua_getfield(L, arg, "modify");
+	op->flags |= (lua_toboolean(L, -3) ? FL_OP_READ : 0) | (lua_toboolean(L, -2) ? FL_OP_RANDOM : 0) |
+		     (lua_toboolean(L, -1) ? FL_OP_MODIFY : 0);
+	lua_pop(L, 3);
 }
 
 /* ---- processes ---- */

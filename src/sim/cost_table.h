@@ -65,7 +65,8 @@
 	X(swap_slot, 150, "design: taking or freeing a slot, one entry") \
 	X(swap_cluster, 1000, "design: finding a new cluster") \
 	X(swap_io_submit, 2500, "design: building and submitting one request") \
-	X(page_cache_add, 200, "design: inserting one folio into the page cache") \
+	X(swap_bio, 800, "design: one page of a swap write apart from its request: bio, merge, and at its end the interrupt's work on the folio") \
+	X(page_cache_add, 200, "design: inserting one folio into the page cache or swap cache, or removing it") \
 	X(page_cache_lookup, 60, "design: finding a folio in the page cache") \
 	X(read_copy_4k, 320, "measured: memcpy from random 4 KiB pages of 256 MiB to a warm buffer, best of 5 x 50000 (322)") \
 	X(file_open, 2500, "design: path walk, inode, descriptor") \
