@@ -198,7 +198,6 @@ static void beside(bool (*decision)(const struct fl_beside_kswapd_facts *), bool
 	cc.proactive_compaction = true;
 	*goes_on = fl_compact_finished(r.mem, r.who, &cc) != FL_COMPACT_PARTIAL_SKIPPED;
 	fl_sim_free(sim);
-	fl_kcompactd_free(r.mem);
 	r.mem->vmscan->kswapd = NULL;
 	r.mem->sim = NULL;
 	rig_done(&r);

@@ -224,7 +224,6 @@ static uint64_t run_world(const char *kernel, uint64_t seed, unsigned int slices
 	assert_true(w->mem->vm[FL_VM_pgmigrate_success] > 1000);
 	fl_device_free(w->swap);
 	fl_sim_free(w->sim);
-	fl_kcompactd_free(w->mem);
 	w->mem->sim = NULL;
 	fl_mem_free(w->mem);
 	free(w);

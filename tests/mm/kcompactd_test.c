@@ -37,7 +37,6 @@ static void run_ms(struct daemon *d, uint64_t ms)
 static void daemon_done(struct daemon *d)
 {
 	fl_sim_free(d->sim);
-	fl_kcompactd_free(d->r.mem);
 	d->r.mem->sim = NULL;
 	rig_done(&d->r);
 }

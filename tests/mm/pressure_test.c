@@ -236,7 +236,6 @@ static void load_end(struct load *load)
 {
 	fl_device_free(load->swap);
 	fl_device_free(load->disk);
-	fl_kcompactd_free(load->f.mem);
 	fl_sim_free(load->sim); /* its tasks wait on queues of the memory */
 	fl_mem_free(load->f.mem);
 }

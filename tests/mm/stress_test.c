@@ -153,7 +153,6 @@ static void run(const char *kernel, uint64_t seed, uint32_t swap_pages)
 		assert_int_equal(fl_swap_free_slots(f.mem) + fl_swap_cached(f.mem), swap_pages);
 	for (unsigned int o = 0; o < 10; o++)
 		assert_int_equal(f.mem->mthp[o][FL_MTHP_nr_anon] + f.mem->mthp[o][FL_MTHP_nr_anon_partially_mapped], 0);
-	fl_kcompactd_free(f.mem);
 	fl_sim_free(sim); /* before the memory: tasks leave its wait queues */
 	fl_mem_free(f.mem);
 }
