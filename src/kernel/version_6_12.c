@@ -118,6 +118,7 @@ const struct fl_kernel_version fl_version_6_12 = {
 		.kswapd_counts_failure = kswapd_counts_failure,
 		.reclaimable_counts_free = fl_base_yes,
 		.compaction_ready_adds_high = fl_base_yes,
+		.swap_cache_is_xarray = fl_base_yes,
 		.slab_has_sheaves = fl_base_no,
 	},
 	.facts = {
@@ -156,6 +157,7 @@ const struct fl_kernel_version fl_version_6_12 = {
 		[FL_DECISION_kswapd_counts_failure] = { FL_FACT_SOURCE, "balance_pgdat" },
 		[FL_DECISION_reclaimable_counts_free] = { FL_FACT_SOURCE, "zone_reclaimable_pages" },
 		[FL_DECISION_compaction_ready_adds_high] = { FL_FACT_SOURCE, "compaction_ready" },
+		[FL_DECISION_swap_cache_is_xarray] = { FL_FACT_SOURCE, "add_to_swap_cache" },
 		[FL_DECISION_slab_has_sheaves] = { FL_FACT_SOURCE, "slab_alloc_node" },
 	},
 };

@@ -217,6 +217,8 @@ struct fl_no_facts {
 	  "do free pages stand for reclaimable ones in a zone without LRU pages") \
 	X(compaction_ready_adds_high, bool, struct fl_no_facts, \
 	  "does direct reclaim ask for the high mark and the gap besides suitability before it leaves off for compaction") \
+	X(swap_cache_is_xarray, bool, struct fl_no_facts, \
+	  "is the swap cache an xarray with nodes from slab instead of a table of a page for each cluster") \
 	X(slab_has_sheaves, bool, struct fl_no_facts, \
 	  "are slab objects cached in per-CPU sheaves instead of CPU partial slabs")
 

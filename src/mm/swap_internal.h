@@ -31,6 +31,9 @@ struct fl_swap {
 	struct fl_swap_cluster *cluster; /* then list heads: free, nonfull by order */
 	uint32_t clusters;
 	uint32_t *current; /* [cpu * FL_MAX_ORDERS + order]: next slot to look at, or FL_SWP_NONE */
+	/* Memory of the index over `entry`: a piece for each node_slots of them, while one of these is not 0 (swap_index.c). */
+	uint32_t *node, node_slots;
+	uint16_t *node_used;
 	uint32_t *hash_key, *hash_slot, hash_mask, cached_folios, cached_pages;
 	/* readahead: swapin_readahead_hits, last window and offset */
 	uint32_t ra_hits, ra_last_pages;
@@ -49,10 +52,20 @@ static inline fl_pfn fl_swap_entry_page(uint32_t entry)
 }
 
 fl_shadow fl_swap_shadow(const struct fl_mem *mem, fl_swp slot);
-/* Puts a folio into the cache at these slots; the caller has taken the cache's reference. */
-void fl_swap_cache_add(struct fl_mem *mem, fl_pfn folio, fl_swp slot);
+/* Puts a folio into the cache at these slots; the caller has taken the cache's reference. False: no memory for the index. */
+bool fl_swap_cache_add(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio, fl_swp slot);
 /* Reclaim: the folio leaves the cache with a shadow in its slots, and the cache's reference is dropped. */
 void fl_swap_cache_evict(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio);
+
+/* ---- swap_index.c ---- */
+
+void fl_swap_index_init(struct fl_mem *mem);
+void fl_swap_index_fini(struct fl_mem *mem);
+/* Sees to it that the pieces for these slots are there; false without memory. Never switches. */
+bool fl_swap_index_make(struct fl_mem *mem, struct fl_caller *who, fl_swp slot, uint32_t count);
+/* Sets the word of a slot; a piece whose last word becomes 0 is freed. */
+void fl_swap_index_set(struct fl_mem *mem, struct fl_caller *who, fl_swp slot, uint32_t entry);
+void fl_swap_index_check(struct fl_mem *mem);
 
 /* Requests that a block device queues before a submitter must sleep (nr_requests of blk-mq with a scheduler). */
 #define FL_DEVICE_QUEUE 256u

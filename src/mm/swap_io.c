@@ -167,8 +167,11 @@ static fl_pfn prepare_read(struct fl_mem *mem, struct fl_caller *who, fl_swp slo
 	shadow = fl_swap_shadow(mem, slot);
 	mem->frames.record[pfn].owner = 0;
 	mem->frames.record[pfn].index = slot;
+	if (!fl_swap_cache_add(mem, who, pfn, slot)) {
+		fl_page_free(mem, who, pfn, 0);
+		return FL_PFN_NONE;
+	}
 	mem->frames.state[pfn] |= FL_LOCKED;
-	fl_swap_cache_add(mem, pfn, slot);
 	if (shadow != FL_SHADOW_NONE)
 		fl_workingset_refault(mem, pfn, shadow);
 	fl_folio_add_lru(mem, who, pfn);

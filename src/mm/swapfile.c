@@ -88,6 +88,7 @@ void fl_swap_fini(struct fl_mem *mem)
 	fl_xfree(swap->entry);
 	fl_xfree(swap->cluster);
 	fl_xfree(swap->current);
+	fl_swap_index_fini(mem);
 	fl_xfree(swap->hash_key);
 	fl_xfree(swap->hash_slot);
 	fl_xfree(swap);
@@ -106,6 +107,7 @@ void fl_swapon(struct fl_mem *mem, struct fl_device *device, uint32_t pages, boo
 	swap->pages = swap->free = pages;
 	swap->count = fl_xcalloc(pages, sizeof(*swap->count));
 	swap->entry = fl_xcalloc(pages, sizeof(*swap->entry));
+	fl_swap_index_init(mem);
 	swap->clusters = (pages + FL_SWAP_CLUSTER_PAGES - 1) / FL_SWAP_CLUSTER_PAGES;
 	swap->cluster = fl_xcalloc(swap->clusters + heads, sizeof(*swap->cluster));
 	swap->current = fl_xcalloc((size_t)mem->cpus * FL_MAX_ORDERS, sizeof(*swap->current));
@@ -226,11 +228,12 @@ static void slot_take(struct fl_swap *swap, fl_swp slot)
 }
 
 /* The slot has just lost its last use. What it remembered of the evicted page is forgotten. */
-static void slot_release(struct fl_swap *swap, fl_swp slot)
+static void slot_release(struct fl_mem *mem, struct fl_caller *who, fl_swp slot)
 {
+	struct fl_swap *swap = mem->swap;
 	uint32_t c = slot / FL_SWAP_CLUSTER_PAGES;
 
-	swap->entry[slot] = 0;
+	fl_swap_index_set(mem, who, slot, 0);
 	swap->free++;
 	swap->cluster[c].used--;
 	if (!swap->cluster[c].is_current)
@@ -365,7 +368,7 @@ void fl_swap_put(struct fl_mem *mem, struct fl_caller *who, fl_swp slot)
 		return;
 	page = fl_swap_cache_lookup(mem, slot);
 	if (page == FL_PFN_NONE) {
-		slot_release(swap, slot);
+		slot_release(mem, who, slot);
 		return;
 	}
 	page = fl_frame_head(&mem->frames, page);
@@ -389,24 +392,27 @@ fl_shadow fl_swap_shadow(const struct fl_mem *mem, fl_swp slot)
 	return entry & FL_SWP_ENTRY_SHADOW ? entry & ((1u << FL_SHADOW_BITS) - 1) : FL_SHADOW_NONE;
 }
 
-void fl_swap_cache_add(struct fl_mem *mem, fl_pfn folio, fl_swp slot)
+bool fl_swap_cache_add(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio, fl_swp slot)
 {
 	struct fl_swap *swap = mem->swap;
 	uint32_t pages = fl_folio_pages(mem, folio);
 
+	if (!fl_swap_index_make(mem, who, slot, pages))
+		return false;
 	for (uint32_t i = 0; i < pages; i++) {
 		FL_ASSERT(!fl_swap_entry_is_page(swap->entry[slot + i]));
 		if (!swap->count[slot + i])
 			slot_take(swap, slot + i);
-		swap->entry[slot + i] = folio + i + 1;
+		fl_swap_index_set(mem, who, slot + i, folio + i + 1);
 	}
 	swap->cached_pages += pages;
 	hash_insert(swap, folio, slot);
 	mem->frames.state[folio] |= FL_SWAPCACHED | FL_SWAPBACKED;
+	return true;
 }
 
 /* Out of the cache; slots without a PTE become free, the others remember `shadow`. The cache's reference is the caller's. */
-static void cache_remove(struct fl_mem *mem, fl_pfn folio, fl_shadow shadow)
+static void cache_remove(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio, fl_shadow shadow)
 {
 	struct fl_swap *swap = mem->swap;
 	fl_swp slot = fl_folio_swap_slot(mem, folio);
@@ -417,9 +423,9 @@ static void cache_remove(struct fl_mem *mem, fl_pfn folio, fl_shadow shadow)
 	swap->cached_pages -= pages;
 	mem->frames.state[folio] &= ~FL_SWAPCACHED;
 	for (uint32_t i = 0; i < pages; i++) {
-		swap->entry[slot + i] = shadow == FL_SHADOW_NONE ? 0 : FL_SWP_ENTRY_SHADOW | shadow;
+		fl_swap_index_set(mem, who, slot + i, shadow == FL_SHADOW_NONE ? 0 : FL_SWP_ENTRY_SHADOW | shadow);
 		if (!swap->count[slot + i])
-			slot_release(swap, slot + i);
+			slot_release(mem, who, slot + i);
 	}
 }
 
@@ -428,7 +434,7 @@ void fl_swap_cache_evict(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio
 	fl_shadow shadow = fl_workingset_eviction(mem, folio);
 
 	fl_charge(who->task, mem->cost->page_cache_add);
-	cache_remove(mem, folio, shadow);
+	cache_remove(mem, who, folio, shadow);
 	fl_folio_put(mem, who, folio);
 }
 
@@ -442,8 +448,9 @@ bool fl_folio_alloc_swap(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio
 	if (slot == FL_SWP_NONE)
 		return false;
 	fl_charge(who->task, mem->cost->page_cache_add);
+	if (!fl_swap_cache_add(mem, who, folio, slot))
+		return false;
 	fl_folio_get(mem, folio);
-	fl_swap_cache_add(mem, folio, slot);
 	/* The contents exist nowhere else. */
 	mem->frames.state[folio] |= FL_DIRTY;
 	return true;
@@ -461,7 +468,7 @@ bool fl_folio_free_swap(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio)
 		if (mem->swap->count[slot + i])
 			return false;
 	fl_charge(who->task, mem->cost->swap_slot);
-	cache_remove(mem, folio, FL_SHADOW_NONE);
+	cache_remove(mem, who, folio, FL_SHADOW_NONE);
 	mem->frames.state[folio] |= FL_DIRTY;
 	fl_folio_put(mem, who, folio);
 	return true;
@@ -527,6 +534,7 @@ void fl_swap_check(struct fl_mem *mem)
 		FL_ASSERT_MSG(mem->frames.state[page] & FL_SWAPCACHED, "a cached page knows that it is cached");
 		FL_ASSERT(fl_folio_swap_slot(mem, page) + (fl_swap_cache_lookup(mem, slot) - page) == slot);
 	}
+	fl_swap_index_check(mem);
 	FL_ASSERT_MSG(used + swap->free == swap->pages, "free slots are counted");
 	FL_ASSERT_MSG(cached == swap->cached_pages, "pages of the swap cache are counted");
 	for (uint32_t c = 0; c < swap->clusters; c++) {
