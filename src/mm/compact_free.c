@@ -55,7 +55,36 @@ struct free_scan {
 	uint64_t scanned;
 	uint32_t looks;
 	unsigned int isolated;
+	bool locked; /* the zone lock, since the first free page after a break */
+	fl_ns locked_at;
 };
+
+static void free_scan_pay(struct fl_mem *mem, struct fl_caller *who, struct free_scan *s)
+{
+	fl_charge(who->task, s->looks * mem->cost->free_scan_pfn);
+	s->looks = 0;
+}
+
+/* compact_lock_irqsave() */
+static void free_scan_lock(struct fl_mem *mem, struct fl_caller *who, struct fl_compact_control *cc, struct free_scan *s)
+{
+	if (s->locked)
+		return;
+	free_scan_pay(mem, who, s);
+	if (cc->mode == FL_MIGRATE_ASYNC && !cc->contended)
+		cc->contended = fl_spin_is_contended(&cc->zone->lock, who->task);
+	s->locked = true;
+	s->locked_at = fl_task_now(who->task);
+}
+
+static void free_scan_unlock(struct fl_mem *mem, struct fl_caller *who, struct fl_compact_control *cc,
+			     struct free_scan *s)
+{
+	free_scan_pay(mem, who, s);
+	if (s->locked)
+		fl_spin_held(&cc->zone->lock, who->task, fl_task_now(who->task) - s->locked_at);
+	s->locked = false;
+}
 
 /* Jumps over an allocated compound that ends in the pageblock. */
 static void free_scan_compound(struct free_scan *s, unsigned int order)
@@ -70,6 +99,7 @@ static void free_scan_compound(struct free_scan *s, unsigned int order)
 static bool free_scan_buddy(struct fl_mem *mem, struct fl_caller *who, struct fl_compact_control *cc,
 			    struct free_scan *s, unsigned int order)
 {
+	free_scan_lock(mem, who, cc, s);
 	if (!take_target(mem, who, cc, s->pfn, order))
 		return false;
 	s->scanned += (1u << order) - 1;
@@ -94,8 +124,7 @@ static void free_scan_walk(struct fl_mem *mem, struct fl_caller *who, struct fl_
 				cc->contended = true;
 				return;
 			}
-			fl_charge(who->task, s->looks * mem->cost->free_scan_pfn);
-			s->looks = 0;
+			free_scan_unlock(mem, who, cc, s);
 		}
 		s->scanned++;
 		s->looks++;
@@ -129,7 +158,7 @@ static unsigned int isolate_freepages_block(struct fl_mem *mem, struct fl_caller
 
 	if (!free_scan_hopeless(mem, who, cc, &s, stride))
 		free_scan_walk(mem, who, cc, &s, stride);
-	fl_charge(who->task, s.looks * mem->cost->free_scan_pfn);
+	free_scan_unlock(mem, who, cc, &s);
 	*start = s.pfn < end ? s.pfn : end;
 	cc->total_free_scanned += s.scanned;
 	return s.isolated;
@@ -351,6 +380,7 @@ static void fast_isolate_freepages(struct fl_mem *mem, struct fl_caller *who, st
 		*cached = s.highest > fl_pageblock_pages(mem) ? s.highest - fl_pageblock_pages(mem) : 0;
 	cc->total_free_scanned += s.scanned;
 	fl_charge(who->task, s.scanned * mem->cost->free_scan_pfn);
+	fl_spin_held(&cc->zone->lock, who->task, s.scanned * (fl_ns)mem->cost->free_scan_pfn);
 	if (found != FL_PFN_NONE)
 		fast_free_around(mem, who, cc, found);
 }

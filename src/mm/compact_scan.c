@@ -217,7 +217,35 @@ struct scan {
 	uint32_t looks; /* pfns looked at one by one, for the cost */
 	unsigned int isolated;
 	bool skip_on_failure, skip_updated;
+	bool locked; /* the LRU lock, since the first folio after a break */
+	fl_ns locked_at;
 };
+
+static void scan_pay(struct fl_mem *mem, struct fl_caller *who, struct scan *s)
+{
+	fl_charge(who->task, s->looks * mem->cost->migrate_scan_pfn);
+	s->looks = 0;
+}
+
+/* compact_lock_irqsave() */
+static void scan_lock(struct fl_mem *mem, struct fl_caller *who, struct fl_compact_control *cc, struct scan *s)
+{
+	if (s->locked)
+		return;
+	scan_pay(mem, who, s);
+	if (cc->mode == FL_MIGRATE_ASYNC && !cc->contended)
+		cc->contended = fl_spin_is_contended(&mem->lru_lock, who->task);
+	s->locked = true;
+	s->locked_at = fl_task_now(who->task);
+}
+
+static void scan_unlock(struct fl_mem *mem, struct fl_caller *who, struct scan *s)
+{
+	scan_pay(mem, who, s);
+	if (s->locked)
+		fl_spin_held(&mem->lru_lock, who->task, fl_task_now(who->task) - s->locked_at);
+	s->locked = false;
+}
 
 enum look { LOOK_PASS, LOOK_FAIL, LOOK_TAKEN, LOOK_ABORT };
 
@@ -255,6 +283,7 @@ static enum look look_at(struct fl_mem *mem, struct fl_caller *who, struct fl_co
 		return LOOK_FAIL;
 	if (!folio_is_takeable(mem, cc, s->pfn))
 		return LOOK_FAIL;
+	scan_lock(mem, who, cc, s);
 	if (!look_at_skip_bit(mem, cc, s)) {
 		s->pfn = s->end;
 		return LOOK_ABORT;
@@ -275,6 +304,7 @@ static void scan_failed(struct fl_mem *mem, struct fl_caller *who, struct fl_com
 	if (!s->skip_on_failure)
 		return;
 	if (s->isolated) {
+		scan_unlock(mem, who, s);
 		fl_putback_movable_pages(mem, who, &cc->migratepages);
 		cc->nr_migratepages = 0;
 		s->isolated = 0;
@@ -292,8 +322,7 @@ static bool scan_pause(struct fl_mem *mem, struct fl_caller *who, struct fl_comp
 		cc->contended = true;
 		return false;
 	}
-	fl_charge(who->task, s->looks * mem->cost->migrate_scan_pfn);
-	s->looks = 0;
+	scan_unlock(mem, who, s);
 	fl_cond_resched(who->task);
 	return true;
 }
@@ -393,7 +422,7 @@ static bool isolate_migratepages_block(struct fl_mem *mem, struct fl_caller *who
 			fl_pageblock_set_skip(mem, s.valid);
 		update_cached_migrate(mem, cc, s.pfn);
 	}
-	fl_charge(who->task, s.looks * mem->cost->migrate_scan_pfn);
+	scan_unlock(mem, who, &s);
 	cc->total_migrate_scanned += s.scanned;
 	fl_count(mem, FL_VM_compact_isolated, s.isolated);
 	cc->migrate_pfn = s.pfn;

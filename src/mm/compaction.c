@@ -415,7 +415,11 @@ enum fl_compact_result fl_compact_zone(struct fl_mem *mem, struct fl_caller *who
 	FL_TRACE(mem, who, mm_compaction_begin, zone->start, from_migrate, from_free, zone->end,
 		 cc->mode != FL_MIGRATE_ASYNC);
 	fl_lru_add_drain(mem, who);
+	zone->lock.watchers += cc->mode == FL_MIGRATE_ASYNC;
+	mem->lru_lock.watchers += cc->mode == FL_MIGRATE_ASYNC;
 	result = compact_zone_loop(mem, who, cc);
+	zone->lock.watchers -= cc->mode == FL_MIGRATE_ASYNC;
+	mem->lru_lock.watchers -= cc->mode == FL_MIGRATE_ASYNC;
 	compact_zone_finish(mem, who, cc);
 	FL_TRACE(mem, who, mm_compaction_end, zone->start, cc->migrate_pfn, cc->free_pfn, zone->end,
 		 cc->mode != FL_MIGRATE_ASYNC, result);

@@ -11,6 +11,7 @@
 #ifndef FL_MM_MEM_H
 #define FL_MM_MEM_H
 
+#include "mm/spinlock.h"
 #include "mm/decisions.h"
 #include "mm/frame.h"
 #include "mm/types.h"
@@ -122,6 +123,7 @@ struct fl_zone {
 	unsigned int index; /* enum fl_zone_index */
 	fl_pfn start, end;  /* span */
 	uint32_t spanned, present, managed;
+	struct fl_spinlock lock;
 	uint32_t heads; /* first of the list heads: [type][order] */
 	uint32_t nonempty[FL_MIGRATETYPES]; /* bit o: the list of order o holds something */
 	uint32_t nr_free[FL_MAX_ORDERS];    /* chunks by order, all types */
@@ -204,6 +206,7 @@ struct fl_mem {
 	struct fl_ipc_table *ipc;        /* ipc.h */
 	struct fl_dcache *dcache;        /* dcache.h */
 	struct fl_stack_cache *stacks;   /* process.h: one a CPU */
+	struct fl_spinlock lru_lock;
 	struct fl_waitqueue migration_wq; /* faults that met FL_MIGRATING */
 };
 

@@ -89,6 +89,7 @@ static fl_pfn rmqueue_buddy(struct fl_mem *mem, struct fl_caller *who, struct fl
 	fl_pfn pfn = FL_PFN_NONE;
 
 	fl_charge(who->task, mem->cost->alloc_buddy);
+	fl_spin_held(&zone->lock, who->task, mem->cost->alloc_buddy);
 	if (alloc_flags & FL_ALLOC_HIGHATOMIC)
 		pfn = fl_rmqueue_smallest(mem, who, zone, ac->order, FL_HIGHATOMIC);
 	if (pfn == FL_PFN_NONE) {
@@ -327,6 +328,7 @@ static void __attribute__((noinline)) free_long(struct fl_mem *mem, struct fl_ca
 	}
 	fl_count(mem, FL_VM_pgfree, UINT64_C(1) << order);
 	fl_charge(who->task, mem->cost->free_buddy);
+	fl_spin_held(&zone->lock, who->task, mem->cost->free_buddy);
 	mem->frames.state[pfn] = fl_state(FL_KIND_INTERIOR, 0);
 	fl_free_to_buddy(mem, who, zone, pfn, order, false);
 }

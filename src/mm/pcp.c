@@ -149,6 +149,7 @@ static void refill(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zo
 	pcp->count += got << order;
 	/* One lock hold for all of them; each costs its removal. */
 	fl_charge(who->task, mem->cost->alloc_buddy + (uint32_t)got * (mem->cost->alloc_buddy / 4));
+	fl_spin_held(&zone->lock, who->task, mem->cost->alloc_buddy + (uint32_t)got * (mem->cost->alloc_buddy / 4));
 }
 
 fl_pfn fl_pcp_take(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, unsigned int order,
@@ -203,6 +204,7 @@ static void drain(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zon
 			fl_free_to_buddy(mem, who, zone, pfn, order, false);
 			FL_TRACE(mem, who, mm_page_pcpu_drain, pfn, order, type);
 			fl_charge(who->task, mem->cost->free_buddy / 2);
+			fl_spin_held(&zone->lock, who->task, mem->cost->free_buddy / 2);
 		}
 		index = index + 1 == FL_PCP_LISTS ? 0 : index + 1;
 	}

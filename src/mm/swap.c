@@ -178,8 +178,10 @@ static void batch_add(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn, enu
 	mem->frames.state[pfn] = state | FL_BATCHED;
 	batch->slot[batch->count++] = pfn;
 	fl_charge(who->task, mem->cost->lru_add);
-	if (batch->count == FL_BATCH_SIZE || fl_state_order(state))
+	if (batch->count == FL_BATCH_SIZE || fl_state_order(state)) {
+		fl_spin_held(&mem->lru_lock, who->task, batch->count * (fl_ns)mem->cost->lru_add / 2);
 		drain_batch(mem, cpu, kind);
+	}
 }
 
 void fl_folio_add_lru(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn)

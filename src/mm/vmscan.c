@@ -207,6 +207,7 @@ static unsigned long isolate_lru_folios(struct fl_mem *mem, struct fl_caller *wh
 
 		*nr_scanned += pages;
 		fl_charge(who->task, mem->cost->scan_lru_folio);
+		fl_spin_held(&mem->lru_lock, who->task, mem->cost->scan_lru_folio / 4); /* the rest is done without it */
 		if (zone > sc->reclaim_idx) {
 			fl_count(mem, FL_VM_pgskip_dma + zone, pages);
 			fl_lru_del_folio(mem, pfn);
