@@ -11,8 +11,17 @@
 #include "mm/page_writeback.h"
 #include "mm/shmem.h"
 
-/* Pages that a writer dirties between two looks at the limits (ratelimit_pages: at least 32). */
+/* Pages that a task dirties between two looks at the limits (current->nr_dirtied_pause as it begins: 32 pages of 4K). */
 #define WRITE_BATCH 32u
+
+/* balance_dirty_pages_ratelimited(): the count is the task's, not the call's, so that writers of small files wait too. */
+static void balance_dirty_ratelimited(struct fl_mem *mem, struct fl_caller *who)
+{
+	if (++who->nr_dirtied < WRITE_BATCH)
+		return;
+	who->nr_dirtied = 0;
+	fl_balance_dirty_pages(mem, who);
+}
 
 void fl_filemap_init(struct fl_mem *mem)
 {
@@ -443,10 +452,11 @@ uint32_t fl_file_write(struct fl_mem *mem, struct fl_caller *who, fl_mapping_id 
 			break;
 		fl_charge(who->task, mem->cost->page_cache_lookup + mem->cost->read_copy_4k);
 		fl_file_mark_dirty(mem, pfn);
-		fl_folio_mark_accessed(mem, who, pfn);
+		if (m->type == FL_MAPPING_SHMEM) /* generic_perform_write() itself marks nothing (FGP_WRITEBEGIN) */
+			fl_folio_mark_accessed(mem, who, pfn);
 		fl_cond_resched(who->task);
-		if (m->type != FL_MAPPING_SHMEM && done % WRITE_BATCH == WRITE_BATCH - 1)
-			fl_balance_dirty_pages(mem, who);
+		if (m->type != FL_MAPPING_SHMEM)
+			balance_dirty_ratelimited(mem, who);
 	}
 	fl_mapping_put(mem, who, m);
 	return done;

@@ -69,6 +69,7 @@ struct fl_caller {
 	uint32_t flags; /* FL_PF_* */
 	uint8_t actor;  /* enum fl_actor */
 	uint8_t trigger;
+	uint16_t nr_dirtied; /* pages of files since it last looked at the dirty limits */
 	struct fl_capture *capture;
 	struct fl_plug *plug; /* swap writes that wait to be submitted together (page_io.h), or NULL */
 };

@@ -298,6 +298,52 @@ static void test_a_writer_is_held_at_the_dirty_limit_and_runs_at_the_speed_of_th
 	timed_end(&t);
 }
 
+static void write_small_files(struct fl_task *task, void *arg)
+{
+	struct timed *t = arg;
+
+	(void)task;
+	for (uint32_t i = 0; i < 1250; i++) {
+		uint64_t busy;
+
+		t->file = fl_file_create(t->f.mem, FL_MAPPING_REGULAR, t->disk, 0);
+		t->written += fl_file_write(t->f.mem, &t->f.who, t->file, 0, 16);
+		busy = fl_nr_dirty(t->f.mem) + fl_nr_writeback(t->f.mem);
+		if (busy > t->worst)
+			t->worst = busy;
+	}
+}
+
+static void test_a_writer_of_files_below_the_rate_limit_is_held_too(void **state)
+{
+	struct timed t = { 0 };
+	unsigned long background, dirty;
+
+	(void)state;
+	timed_boot(&t, 40000000);
+	fl_global_dirty_limits(t.f.mem, &background, &dirty);
+	fl_task_start(t.task, write_small_files, &t);
+	fl_sim_run(t.f.sim, 60 * FL_S_NS);
+	assert_int_equal(t.written, 20000);
+	assert_true(t.worst > background);
+	assert_true(t.worst <= dirty + 128);
+	timed_end(&t);
+}
+
+static void test_pages_that_are_written_again_stay_inactive(void **state)
+{
+	struct timed t = { 0 };
+
+	(void)state;
+	timed_boot(&t, 40000000);
+	t.file = fl_file_create(t.f.mem, FL_MAPPING_REGULAR, t.disk, 0);
+	for (uint32_t i = 0; i < 4; i++)
+		fl_file_write(t.f.mem, &t.f.who, t.file, 0, 16);
+	for (uint32_t i = 0; i < 16; i++)
+		assert_false(t.f.mem->frames.state[fl_filemap_lookup(t.f.mem, t.file, i)] & FL_ACTIVE);
+	timed_end(&t);
+}
+
 static void write_little(struct fl_task *task, void *arg)
 {
 	struct timed *t = arg;
@@ -388,6 +434,8 @@ int main(void)
 		cmocka_unit_test(test_mapped_file_pages_are_unmapped_by_reclaim),
 		cmocka_unit_test(test_dirty_limits_are_shares_of_free_and_file_pages_above_the_reserve),
 		cmocka_unit_test(test_a_writer_is_held_at_the_dirty_limit_and_runs_at_the_speed_of_the_disk),
+		cmocka_unit_test(test_a_writer_of_files_below_the_rate_limit_is_held_too),
+		cmocka_unit_test(test_pages_that_are_written_again_stay_inactive),
 		cmocka_unit_test(test_the_flusher_writes_what_has_been_dirty_for_30_seconds),
 		cmocka_unit_test(test_a_sequential_read_runs_at_the_speed_of_the_disk),
 		cmocka_unit_test(test_deletion_waits_for_writes_under_way),
