@@ -218,7 +218,7 @@ struct fl_no_facts {
 	X(compaction_ready_adds_high, bool, struct fl_no_facts, \
 	  "does direct reclaim ask for the high mark and the gap besides suitability before it leaves off for compaction") \
 	X(swap_cache_is_xarray, bool, struct fl_no_facts, \
-	  "is the swap cache an xarray with nodes from slab instead of a table of a page for each cluster") \
+	  "is the swap cache an xarray with leaves from slab instead of a table for each cluster") \
 	X(slab_has_sheaves, bool, struct fl_no_facts, \
 	  "are slab objects cached in per-CPU sheaves instead of CPU partial slabs")
 

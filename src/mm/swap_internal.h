@@ -31,9 +31,9 @@ struct fl_swap {
 	struct fl_swap_cluster *cluster; /* then list heads: free, nonfull by order */
 	uint32_t clusters;
 	uint32_t *current; /* [cpu * FL_MAX_ORDERS + order]: next slot to look at, or FL_SWP_NONE */
-	/* Memory of the index over `entry`: a piece for each node_slots of them, while one of these is not 0 (swap_index.c). */
-	uint32_t *node, node_slots;
-	uint16_t *node_used;
+	/* Memory of the index over `entry`: a leaf for each 64 of them while one is not 0 (swap_index.c); or NULL. */
+	uint32_t *leaf;
+	uint8_t *leaf_used;
 	uint32_t *hash_key, *hash_slot, hash_mask, cached_folios, cached_pages;
 	/* readahead: swapin_readahead_hits, last window and offset */
 	uint32_t ra_hits, ra_last_pages;
@@ -61,9 +61,9 @@ void fl_swap_cache_evict(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio
 
 void fl_swap_index_init(struct fl_mem *mem);
 void fl_swap_index_fini(struct fl_mem *mem);
-/* Sees to it that the pieces for these slots are there; false without memory. Never switches. */
+/* Sees to it that the leaves for these slots are there; false without memory. Never switches. */
 bool fl_swap_index_make(struct fl_mem *mem, struct fl_caller *who, fl_swp slot, uint32_t count);
-/* Sets the word of a slot; a piece whose last word becomes 0 is freed. */
+/* Sets the word of a slot; a leaf whose last word becomes 0 is freed. */
 void fl_swap_index_set(struct fl_mem *mem, struct fl_caller *who, fl_swp slot, uint32_t entry);
 void fl_swap_index_check(struct fl_mem *mem);
 
