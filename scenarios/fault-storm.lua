@@ -28,6 +28,7 @@ scenario {
     { name = "success_pct",          unit = "%",     better = "higher" },
     { name = "fault_latency_us",     unit = "us",    better = "lower" },
     { name = "fault_latency_p99_us", unit = "us",    better = "lower" },
+    { name = "fault_latency_p999_us", unit = "us",   better = "lower" }, -- a rare tail lifts the mean above the 99th
     { name = "pgfault",              headline = false },
     { name = "polluted_pageblocks",  unit = "pageblocks", better = "lower" },
   },

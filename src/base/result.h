@@ -69,6 +69,7 @@ struct fl_published {
 	char name[72], phase[24];
 	char base[32], changed[32]; /* text as published, "" = none */
 	char change[40];            /* patch or set, as in "mobility": whose kernels `changed` is for; "": all but the first */
+	uint64_t changed_kernels;   /* bit k: kernel k has that change */
 };
 
 /* A run that has no record: its process died, or it failed; or whose load died (a result, not a fault). */

@@ -140,6 +140,17 @@ static void note_missing(struct fl_result *result, size_t kernel, size_t run, co
 	}
 }
 
+/* The kernels that have what a published figure was measured with. */
+static uint64_t changed_kernels(const struct fl_cli_experiment *e, const char *change)
+{
+	uint64_t has = 0;
+
+	for (size_t k = 0; k < e->kernels_count && k < 64; k++)
+		if (*change ? fl_cli_model.kernel_has(e->kernels[k], change) : k > 0)
+			has |= UINT64_C(1) << k;
+	return has;
+}
+
 static void build_result(const struct fl_cli_experiment *e, const struct fl_pool_outcome *outcomes, size_t runs,
 			 struct fl_result *result)
 {
@@ -165,8 +176,10 @@ static void build_result(const struct fl_cli_experiment *e, const struct fl_pool
 	}
 	result->published_count = e->scenario.published_count;
 	result->published = fl_xcalloc(result->published_count, sizeof(*result->published));
-	for (size_t i = 0; i < result->published_count; i++)
+	for (size_t i = 0; i < result->published_count; i++) {
 		result->published[i] = e->scenario.published[i];
+		result->published[i].changed_kernels = changed_kernels(e, result->published[i].change);
+	}
 	add_provenance(e, outcomes, runs * e->kernels_count, &result->provenance);
 	fl_stats_compare_result(result);
 }

@@ -45,6 +45,13 @@ static int kernel_check(const char *spec, char **ret_canonical, struct fl_error 
 	return r;
 }
 
+static bool kernel_has(const char *spec, const char *patch_or_set)
+{
+	struct fl_kernel kernel;
+
+	return fl_kernel_parse(spec, &kernel, NULL) == 0 && fl_kernel_has(&kernel, patch_or_set);
+}
+
 static struct fl_scenario_request request_of(const struct fl_cli_request *r)
 {
 	return (struct fl_scenario_request){
@@ -181,6 +188,7 @@ const struct fl_cli_model fl_cli_model = {
 	.scenario_load = scenario_load,
 	.scenario_free = scenario_free,
 	.kernel_check = kernel_check,
+	.kernel_has = kernel_has,
 	.request_check = request_check,
 	.run = run,
 	.bench_at = bench_at,

@@ -55,6 +55,8 @@ struct fl_cli_model {
 	void (*scenario_free)(struct fl_cli_scenario *scenario);
 	/* Checks the notation BASE{+PATCH}{~PATCH}{,TUNABLE=VALUE} and gives its canonical text (free()). */
 	int (*kernel_check)(const char *spec, char **ret_canonical, struct fl_error *reterr);
+	/* Does a kernel that kernel_check() took have this patch or set, from its base or laid over it? */
+	bool (*kernel_has)(const char *kernel, const char *patch_or_set);
 	/* Checks that scenario, machine and kernel fit each other, and describes the machine for the result. */
 	int (*request_check)(const struct fl_cli_request *request, struct fl_fields *ret_machine,
 			     struct fl_error *reterr);

@@ -20,6 +20,7 @@ static const struct fl_kernel_version *const versions[] = { &fl_version_6_12, &f
 static const struct fl_patch *const patches[] = { FL_PATCHES(PATCH_ADDRESS) };
 #undef PATCH_ADDRESS
 #define PATCHES (sizeof(patches) / sizeof(patches[0]))
+_Static_assert(PATCHES <= FL_KERNEL_PATCHES_MAX, "fl_kernel.has_patch");
 
 const struct fl_kernel_version *fl_kernel_version_at(unsigned int i)
 {
@@ -66,6 +67,22 @@ const struct fl_patch *fl_patch_find(const char *name)
 	return NULL;
 }
 
+bool fl_kernel_has(const struct fl_kernel *kernel, const char *patch_or_set)
+{
+	bool is_set = false;
+
+	for (size_t i = 0; i < PATCHES; i++) {
+		if (fl_names_equal(patches[i]->name, patch_or_set))
+			return kernel->has_patch[i];
+		if (!patches[i]->set || !fl_names_equal(patches[i]->set, patch_or_set))
+			continue;
+		is_set = true;
+		if (!kernel->has_patch[i])
+			return false;
+	}
+	return is_set;
+}
+
 const char *fl_confidence_text(enum fl_confidence confidence)
 {
 	static const char *const texts[] = { "verified in source", "from list mail", "inferred" };
@@ -103,22 +120,22 @@ static int apply(struct parse *p, size_t i, char sign, bool in_set)
 	bool has = fl_kernel_version_contains(p->kernel->base, patches[i]->name);
 
 	if (p->named[i])
-		return in_set ? 0 :
-				fl_error_input(p->reterr, "kernel \"%s\": patch \"%s\" is named twice", p->spec,
-					       patches[i]->name);
+		return fl_error_input(p->reterr, "kernel \"%s\": patch \"%s\" is named twice%s", p->spec, patches[i]->name,
+				      in_set ? " (a set names each of its members)" : "");
 	if ((sign == '+') == has)
 		return in_set ? 0 :
 				fl_error_input(p->reterr, "kernel \"%s\": %s %s \"%s\"; %c%s would change nothing", p->spec,
 					       p->kernel->base->name, has ? "already has" : "does not have",
 					       patches[i]->name, sign, patches[i]->name);
 	p->named[i] = true;
+	p->kernel->has_patch[i] = sign == '+';
 	fl_decisions_overlay(&p->kernel->decide, sign == '+' ? &patches[i]->with : &patches[i]->without);
 	return 0;
 }
 
 static int apply_word(struct parse *p, const char *word, char sign)
 {
-	bool is_set = false;
+	bool is_set = false, applies = false;
 
 	for (size_t i = 0; i < PATCHES; i++)
 		if (fl_names_equal(patches[i]->name, word))
@@ -129,8 +146,14 @@ static int apply_word(struct parse *p, const char *word, char sign)
 		is_set = true;
 		if (apply(p, i, sign, true) < 0)
 			return -1;
+		applies |= p->named[i];
 	}
-	return is_set ? 0 : unknown_patch(p, word);
+	if (!is_set)
+		return unknown_patch(p, word);
+	return applies ? 0 :
+			 fl_error_input(p->reterr, "kernel \"%s\": %s %s \"%s\"; %c%s would change nothing", p->spec,
+					p->kernel->base->name, sign == '+' ? "already has all of" : "has nothing of", word,
+					sign, word);
 }
 
 static int find_base(struct parse *p, const char *word)
@@ -143,6 +166,8 @@ static int find_base(struct parse *p, const char *word)
 		if (fl_names_equal(names[i], word)) {
 			p->kernel->base = versions[i];
 			p->kernel->decide = versions[i]->decide;
+			for (size_t patch = 0; patch < PATCHES; patch++)
+				p->kernel->has_patch[patch] = fl_kernel_version_contains(versions[i], patches[patch]->name);
 			return 0;
 		}
 	}

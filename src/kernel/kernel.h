@@ -39,10 +39,12 @@ struct fl_patch {
 };
 
 #define FL_KERNEL_TUNABLES_MAX 32
+#define FL_KERNEL_PATCHES_MAX 64
 struct fl_kernel {
 	char name[512]; /* canonical notation, tunables included */
 	const struct fl_kernel_version *base;
 	struct fl_decisions decide;
+	bool has_patch[FL_KERNEL_PATCHES_MAX]; /* as fl_patch_at() counts them: in the base or laid over it */
 	unsigned int tunables_count;
 	char tunable[FL_KERNEL_TUNABLES_MAX][2][64]; /* name and value */
 };
@@ -50,8 +52,11 @@ struct fl_kernel {
 extern const char fl_kernel_default[]; /* the base that is used when none is named */
 
 /* Parses the notation. -EINVAL with a sentence: unknown base, patch or tunable (nearest name), + of what the base has,
- * ~ of what it lacks, a patch named twice. */
+ * ~ of what it lacks, a patch or set named twice, a set of which nothing applies. */
 int fl_kernel_parse(const char *spec, struct fl_kernel *ret, struct fl_error *reterr);
+
+/* Does the kernel have this patch, or every patch of this set, from its base or laid over it? */
+bool fl_kernel_has(const struct fl_kernel *kernel, const char *patch_or_set);
 
 /* Lists; NULL past the end. */
 const struct fl_kernel_version *fl_kernel_version_at(unsigned int i);

@@ -19,7 +19,7 @@
 #include "mm/page_alloc.h"
 #include "mm/pcp.h"
 
-enum { LOOPS = 5, HOT_PAIRS = 1000000, CHURN_PAIRS = 1000000 };
+enum { LOOPS = 5, HOT_PAIRS = 1000000, CHURN_BURST = 16384, CHURN_PAIRS = 64 * CHURN_BURST };
 #define GIB (INT64_C(1) << 30)
 #define GFP_NOW (FL_GFP_HIGHUSER_MOVABLE & ~FL_GFP_RECLAIM) /* nothing here may reclaim */
 
@@ -104,22 +104,40 @@ static fl_pfn *fill(struct fixture *f, size_t *ret_count, struct fl_error *reter
 	return pages;
 }
 
-/* Frees a random page of a memory that is three quarters full, allocates another. */
+/*
+ * Frees random pages of a memory that is three quarters full and allocates as many others, in bursts: a page freed alone
+ * would come back at once from the per-CPU list, so that nothing but this one page would ever be touched.
+ */
 static int churn(struct fixture *f, fl_pfn *pages, size_t count, struct fl_rng *rng, struct fl_error *reterr)
 {
-	for (int i = 0; i < CHURN_PAIRS; i++) {
-		/* the high word of a product: one multiplication instead of a division in the loop that is measured */
-		size_t at = (size_t)(((unsigned __int128)fl_rng_u64(rng) * count) >> 64);
+	for (int done = 0; done < CHURN_PAIRS; done += CHURN_BURST) {
+		size_t kept = count;
 
-		fl_page_free(f->mem, &f->who, pages[at], 0);
-		pages[at] = fl_page_alloc(f->mem, &f->who, GFP_NOW, 0, FL_KIND_ANON);
-		if (pages[at] == FL_PFN_NONE)
-			return refuse_full(reterr);
+		for (int i = 0; i < CHURN_BURST; i++) {
+			/* the high word of a product: one multiplication instead of a division in the loop that is measured */
+			size_t at = (size_t)(((unsigned __int128)fl_rng_u64(rng) * kept) >> 64);
+
+			fl_page_free(f->mem, &f->who, pages[at], 0);
+			pages[at] = pages[--kept];
+		}
+		for (; kept < count; kept++) {
+			pages[kept] = fl_page_alloc(f->mem, &f->who, GFP_NOW, 0, FL_KIND_ANON);
+			if (pages[kept] == FL_PFN_NONE)
+				return refuse_full(reterr);
+		}
 	}
 	return 0;
 }
 
-static int measure_churn(int64_t memory_bytes, double *ret_ns, struct fl_error *reterr)
+/* The lists of a CPU grow with what churns, up to an eighth of the zone. Pinned, they pass most of a burst on. */
+static void pin_per_cpu_lists(struct fl_mem *mem)
+{
+	for (unsigned int z = 0; z < FL_ZONES; z++)
+		if (mem->zone[z].pcp)
+			mem->zone[z].pcp->high_min = mem->zone[z].pcp->high_max = CHURN_BURST / 8;
+}
+
+static int measure_churn(int64_t memory_bytes, bool to_buddy, double *ret_ns, struct fl_error *reterr)
 {
 	struct fixture f;
 	struct fl_rng rng;
@@ -131,6 +149,8 @@ static int measure_churn(int64_t memory_bytes, double *ret_ns, struct fl_error *
 	if (r < 0)
 		return r;
 	fl_rng_init(&rng, 1, "bench", 0);
+	if (to_buddy)
+		pin_per_cpu_lists(f.mem);
 	pages = fill(&f, &count, reterr);
 	r = pages ? churn(&f, pages, count, &rng, reterr) : -ENOMEM; /* warm */
 	for (int loop = 0; r == 0 && loop < LOOPS; loop++) {
@@ -158,12 +178,22 @@ static int alloc_free_order9_hot(double *ret_ns, struct fl_error *reterr)
 
 static int churn_2g(double *ret_ns, struct fl_error *reterr)
 {
-	return measure_churn(2 * GIB, ret_ns, reterr);
+	return measure_churn(2 * GIB, false, ret_ns, reterr);
 }
 
 static int churn_64g(double *ret_ns, struct fl_error *reterr)
 {
-	return measure_churn(64 * GIB, ret_ns, reterr);
+	return measure_churn(64 * GIB, false, ret_ns, reterr);
+}
+
+static int churn_buddy_2g(double *ret_ns, struct fl_error *reterr)
+{
+	return measure_churn(2 * GIB, true, ret_ns, reterr);
+}
+
+static int churn_buddy_64g(double *ret_ns, struct fl_error *reterr)
+{
+	return measure_churn(64 * GIB, true, ret_ns, reterr);
 }
 
 enum { FAULT_BATCH = 1 << 16 };
@@ -234,6 +264,8 @@ const struct fl_bench fl_benches[] = {
 	{ "alloc_free_order9_hot", "ns/pair", alloc_free_order9_hot },
 	{ "churn_2g", "ns/pair", churn_2g },
 	{ "churn_64g", "ns/pair", churn_64g },
+	{ "churn_buddy_2g", "ns/pair", churn_buddy_2g },
+	{ "churn_buddy_64g", "ns/pair", churn_buddy_64g },
 	{ "fault_4k", "ns/fault", fault_4k },
 	{ "fault_4k_random_64g", "ns/fault", fault_4k_random_64g },
 	{ NULL },

@@ -23,7 +23,7 @@ struct fl_report_spread {
 struct fl_report_spread fl_report_range(const double *values, size_t count);
 
 /* The figure that belongs to a kernel (of that index in the comparison): the base's, the change's, or "". */
-const char *fl_report_published(const struct fl_published *published, const char *kernel, size_t index);
+const char *fl_report_published(const struct fl_published *published, size_t kernel);
 /* What ran: scenario, backend, runs, machine, options, tunables. */
 void fl_report_head(const struct fl_result *result, struct fl_text *to);
 /* Runs that died or are missing. */

@@ -136,6 +136,16 @@ static json_t *hashes_array(const struct fl_result *result)
 	return array;
 }
 
+static json_t *kernels_of(const struct fl_result *result, uint64_t bits)
+{
+	json_t *array = json_array();
+
+	for (size_t k = 0; k < result->kernels_count && k < 64; k++)
+		if (bits >> k & 1)
+			json_array_append_new(array, fl_json_text(result->kernels[k]));
+	return array;
+}
+
 static json_t *published_array(const struct fl_result *result)
 {
 	json_t *array = json_array();
@@ -149,6 +159,7 @@ static json_t *published_array(const struct fl_result *result)
 		json_object_set_new(object, "base", fl_json_text(p->base));
 		json_object_set_new(object, "changed", fl_json_text(p->changed));
 		json_object_set_new(object, "change", fl_json_text(p->change));
+		json_object_set_new(object, "changed_kernels", kernels_of(result, p->changed_kernels));
 		json_array_append_new(array, object);
 	}
 	return array;

@@ -214,6 +214,24 @@ static int read_comparison(const json_t *object, size_t at, struct fl_result *re
 	return read_comparison_numbers(object, where, c, e);
 }
 
+/* Bits of the kernels named; unknown names say nothing. A document without the list: all but the first. */
+static uint64_t read_changed_kernels(const json_t *names, const struct fl_result *result)
+{
+	uint64_t bits = 0;
+
+	for (size_t k = 0; k < result->kernels_count && k < 64; k++) {
+		bool named = !names && k > 0;
+
+		for (size_t i = 0; i < json_array_size(names); i++) {
+			const char *name = json_string_value(json_array_get(names, i));
+
+			named |= name && !strcmp(name, result->kernels[k]);
+		}
+		bits |= (uint64_t)named << k;
+	}
+	return bits;
+}
+
 static void read_published(const json_t *root, struct fl_result *ret)
 {
 	const json_t *array = json_object_get(root, "published");
@@ -232,6 +250,7 @@ static void read_published(const json_t *root, struct fl_result *ret)
 		copy_text(p->base, sizeof(p->base), base ? base : "");
 		copy_text(p->changed, sizeof(p->changed), changed ? changed : "");
 		copy_text(p->change, sizeof(p->change), change ? change : "");
+		p->changed_kernels = read_changed_kernels(json_object_get(object, "changed_kernels"), ret);
 	}
 }
 

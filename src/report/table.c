@@ -133,18 +133,11 @@ static bool is_shown(const struct fl_result *result, const struct fl_metric *met
 	return metric->headline || (all_metrics && !is_zero_everywhere(result, metric));
 }
 
-const char *fl_report_published(const struct fl_published *published, const char *kernel, size_t index)
+const char *fl_report_published(const struct fl_published *published, size_t kernel)
 {
-	size_t length = strlen(published->change);
-
-	if (index == 0)
-		return published->base;
-	if (length == 0)
+	if (kernel < 64 && published->changed_kernels >> kernel & 1)
 		return published->changed;
-	for (const char *at = strchr(kernel, '+'); at; at = strchr(at + 1, '+'))
-		if (!strncmp(at + 1, published->change, length) && strchr("+~,", at[1 + length]))
-			return published->changed;
-	return "";
+	return kernel == 0 ? published->base : "";
 }
 
 /* Behind the longest phase of the metric. */
@@ -182,7 +175,7 @@ static void add_kernel_row(const struct fl_result *result, const struct fl_metri
 	if (published && result->kernels_count == 1 && published->base[0] && published->changed[0])
 		snprintf(figure, sizeof(figure), "%s -> %s", published->base, published->changed);
 	else if (published)
-		snprintf(figure, sizeof(figure), "%s", fl_report_published(published, result->kernels[kernel], kernel));
+		snprintf(figure, sizeof(figure), "%s", fl_report_published(published, kernel));
 	fl_report_line_init(&line, to, column);
 	if (kernel == 0 && metric->phase[0])
 		fl_report_line_add(&line, PHASE_COLUMN, metric->phase);

@@ -63,6 +63,11 @@ static int kernel_check(const char *spec, char **ret, struct fl_error *reterr)
 	return fl_error_input(reterr, "\"%s\" is no kernel%s", spec, fl_names_hint(spec, kernels, KERNELS, near, sizeof(near)));
 }
 
+static bool kernel_has(const char *kernel, const char *patch_or_set)
+{
+	return strstr(kernel, patch_or_set) != NULL;
+}
+
 static int request_check(const struct fl_cli_request *request, struct fl_fields *machine, struct fl_error *reterr)
 {
 	if (request->memory_bytes && request->memory_bytes < (64 << 20))
@@ -157,6 +162,7 @@ const struct fl_cli_model fl_cli_model = {
 	.scenario_load = scenario_load,
 	.scenario_free = scenario_free,
 	.kernel_check = kernel_check,
+	.kernel_has = kernel_has,
 	.request_check = request_check,
 	.run = run,
 	.bench_at = bench_at,

@@ -55,6 +55,31 @@ static void test_a_patch_named_twice_is_refused(void **state)
 	refuses("7.3,vm.swappiness=1,vm.swappiness=2", "twice", "vm.swappiness");
 }
 
+static void test_a_set_named_twice_or_beside_its_member_is_refused(void **state)
+{
+	refuses("7.3+mobility+mobility", "twice", "merge-accounting");
+	refuses("7.3+mobility~mobility", "twice", "merge-accounting");
+	refuses("7.3+mobility-steal+mobility", "twice", "mobility-steal");
+	refuses("7.3+mobility+mobility-steal", "twice", "mobility-steal");
+}
+
+static void test_a_kernel_says_which_patches_it_has(void **state)
+{
+	struct fl_kernel kernel;
+
+	accepts("7.3", &kernel);
+	assert_true(fl_kernel_has(&kernel, "guard-accounting"));
+	assert_false(fl_kernel_has(&kernel, "mobility-claim"));
+	assert_false(fl_kernel_has(&kernel, "mobility"));
+	assert_false(fl_kernel_has(&kernel, "no-such-patch"));
+	accepts("7.3~guard-accounting", &kernel);
+	assert_false(fl_kernel_has(&kernel, "guard-accounting"));
+	accepts("7.3+mobility", &kernel);
+	assert_true(fl_kernel_has(&kernel, "mobility") && fl_kernel_has(&kernel, "mobility-claim"));
+	accepts("7.3+mobility-claim", &kernel);
+	assert_true(fl_kernel_has(&kernel, "mobility-claim") && !fl_kernel_has(&kernel, "mobility"));
+}
+
 static void test_a_missing_word_is_refused(void **state)
 {
 	refuses("", "missing", "BASE");
@@ -178,6 +203,8 @@ int main(void)
 		cmocka_unit_test(test_an_unknown_base_patch_or_tunable_is_refused_with_the_nearest_name),
 		cmocka_unit_test(test_plus_of_what_the_base_has_and_tilde_of_what_it_lacks_are_refused),
 		cmocka_unit_test(test_a_patch_named_twice_is_refused),
+		cmocka_unit_test(test_a_set_named_twice_or_beside_its_member_is_refused),
+		cmocka_unit_test(test_a_kernel_says_which_patches_it_has),
 		cmocka_unit_test(test_a_missing_word_is_refused),
 		cmocka_unit_test(test_a_set_lays_all_members_that_the_base_lacks),
 		cmocka_unit_test(test_a_base_without_its_patch_goes_back_to_the_old_rule),

@@ -67,7 +67,7 @@ static inline void sample_make(struct fl_result *r, size_t kernels, size_t runs)
 	}
 	r->published = fl_xcalloc(1, sizeof(*r->published));
 	r->published_count = 1;
-	r->published[0] = (struct fl_published){ "thp_success_pct", "r4", "42 % (25-67)", "74 % (47-98)", "mobility" };
+	r->published[0] = (struct fl_published){ "thp_success_pct", "r4", "42 % (25-67)", "74 % (47-98)", "mobility", 2 };
 	if (runs > 1)
 		fl_result_add_note(r, 0, 1, true, "r5: swap exhausted");
 	fl_stats_compare_result(r);

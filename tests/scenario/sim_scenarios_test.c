@@ -15,7 +15,7 @@ struct small {
 	const char *options[4];
 };
 static const struct small smalls[] = {
-	{ "guard-pages", 512, { "load=16M", "pipes=200", "settle=20s" } },
+	{ "guard-pages", 4096, { "load=64M", "settle=20s" } },
 	{ "fault-storm", 256, { "storm=32M", "pipes=500", "fill=75" } },
 };
 
@@ -130,6 +130,23 @@ static void test_guard_pages_gap_is_zero_with_the_patch_and_grows_without(void *
 	fl_record_fini(&without);
 }
 
+static void test_guard_pages_counts_by_type_drift_unless_merges_move_them(void **state)
+{
+	static const char *const kernels[] = { "7.3", "6.12", "7.3+merge-accounting", "6.12+mobility" };
+
+	for (int i = 0; i < 4; i++) {
+		struct fl_record record = record_of(0, kernels[i]);
+		bool moves = strchr(kernels[i], '+') != NULL;
+
+		assert_true(value_of(&record, "type_count_gap", "idle") == 0);
+		assert_true((value_of(&record, "type_count_gap", "load1") == 0) == moves);
+		assert_true((value_of(&record, "type_count_gap", "load2") == 0) == moves);
+		assert_true(value_of(&record, "free_count_gap", "load2") == 0);
+		assert_true(value_of(&record, "oom_kill", "load2") == 0);
+		fl_record_fini(&record);
+	}
+}
+
 static void test_fault_storm_finds_huge_pages_on_the_empty_machine_only(void **state)
 {
 	struct fl_record record = record_of(1, "7.3");
@@ -181,6 +198,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_twenty_fresh_processes_run_alike),
 		cmocka_unit_test(test_guard_pages_gap_is_zero_with_the_patch_and_grows_without),
+		cmocka_unit_test(test_guard_pages_counts_by_type_drift_unless_merges_move_them),
 		cmocka_unit_test(test_fault_storm_finds_huge_pages_on_the_empty_machine_only),
 		cmocka_unit_test(test_two_kernels_see_the_same_load),
 	};

@@ -44,6 +44,19 @@ static void test_quantiles_of_1_to_1000(void **state)
 	assert_in_range(fl_histogram_quantile(&h, 99, 100), 990, 1000);
 }
 
+static void test_a_rare_tail_lifts_the_mean_above_the_99th_quantile(void **state)
+{
+	static struct fl_histogram h;
+
+	fl_histogram_clear(&h);
+	for (int i = 0; i < 1000; i++)
+		fl_histogram_add(&h, i < 995 ? 20 : 20000);
+	assert_int_equal(fl_histogram_mean(&h), (995 * 20 + 5 * 20000) / 1000);
+	assert_int_equal(fl_histogram_quantile(&h, 99, 100), 20);
+	assert_int_equal(fl_histogram_quantile(&h, 995, 1000), 20);
+	assert_in_range(fl_histogram_quantile(&h, 996, 1000), 20000, 20000);
+}
+
 static void test_merge_equals_adding_all(void **state)
 {
 	static struct fl_histogram all, one, two;
@@ -84,6 +97,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_buckets_cover_all_values_without_gap_or_overlap),
 		cmocka_unit_test(test_quantiles_of_1_to_1000),
+		cmocka_unit_test(test_a_rare_tail_lifts_the_mean_above_the_99th_quantile),
 		cmocka_unit_test(test_merge_equals_adding_all),
 	};
 
