@@ -10,7 +10,9 @@
 
 #include <cmocka.h>
 
+#include "kernel/kernel.h"
 #include "machine/geometry.h"
+#include "sim/cost.h"
 
 #define MIB (INT64_C(1) << 20)
 #define GIB (INT64_C(1) << 30)
@@ -87,6 +89,37 @@ static void test_machine_below_3g_has_no_normal_zone(void **state)
 	m = make((struct fl_machine_wish){ .memory_bytes = 2 * GIB, .below_4g_bytes = 256 * MIB });
 	assert_int_equal(m.geometry.zone[FL_ZONE_NORMAL].end - m.geometry.zone[FL_ZONE_NORMAL].start,
 			 (2 * GIB - 256 * MIB) >> 12);
+}
+
+/* The machine of type-pressure-3g: zones and watermarks as the recorded kernel printed them in /proc/zoneinfo. */
+static void test_recorded_machine_has_the_zones_and_watermarks_of_its_zoneinfo(void **state)
+{
+	static const struct fl_byte_range reserved[] = {
+		{ 0, 1 * MIB }, { 0x1000000, 0x196b000 }, { 0x1a00000, 0x1b3d000 }, { 0x1c00000, 0x1dc7000 },
+		{ 0x1e00000, 0x1e10000 }, { 0xbeb6000, 0xfedc000 }, { 0x1ac600000, 0x1acc6a000 },
+		{ 0x1ace00000, 0x1afe00000 }, { 0x1aff2f000, 0x1b0000000 },
+	};
+	struct fl_machine m = make((struct fl_machine_wish){ .memory_bytes = 3 * GIB, .below_4g_bytes = 256 * MIB, .cpus = 2,
+							     .no_zone_dma = true, .reserved = reserved,
+							     .reserved_count = 9, .slowness = 20 });
+	struct fl_kernel kernel;
+	struct fl_error error = { 0 };
+	struct fl_mem *mem;
+
+	assert_int_equal(fl_kernel_parse("6.12", &kernel, &error), 0);
+	mem = fl_mem_new(&(struct fl_mem_config){ .geometry = &m.geometry, .decide = &kernel.decide, .cost = &fl_cost_default });
+	assert_int_equal(mem->zone[FL_ZONE_DMA].managed, 0);
+	assert_int_equal(mem->zone[FL_ZONE_DMA32].managed, 45659);
+	assert_int_equal(mem->zone[FL_ZONE_NORMAL].managed, 706757);
+	assert_int_equal(mem->zone[FL_ZONE_NORMAL].present, 720896);
+	for (unsigned int mark = 0; mark < 3; mark++) {
+		static const uint64_t normal[] = { 10580, 13225, 15870 }, dma32[] = { 683, 853, 1023 };
+
+		assert_int_equal(mem->zone[FL_ZONE_NORMAL].wmark[mark], normal[mark]);
+		assert_int_equal(mem->zone[FL_ZONE_DMA32].wmark[mark], dma32[mark]);
+	}
+	assert_int_equal(m.slowness, 20);
+	fl_mem_free(mem);
 }
 
 static void test_page_sizes_bring_their_orders(void **state)
@@ -188,6 +221,7 @@ int main(void)
 		cmocka_unit_test(test_zone_dma_is_that_of_a_pc),
 		cmocka_unit_test(test_memory_map_takes_one_64th),
 		cmocka_unit_test(test_machine_below_3g_has_no_normal_zone),
+		cmocka_unit_test(test_recorded_machine_has_the_zones_and_watermarks_of_its_zoneinfo),
 		cmocka_unit_test(test_page_sizes_bring_their_orders),
 		cmocka_unit_test(test_bad_sizes_are_refused_with_a_sentence),
 		cmocka_unit_test(test_machine_file_gives_ranges_zones_and_reserved),

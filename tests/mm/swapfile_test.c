@@ -1,4 +1,5 @@
 /* tests/mm/swapfile_test.c - slots, the swap cache, huge pages in swap, readahead (without time). */
+#include "mm/slab.h"
 #include "reclaim_fixture.h"
 
 static uint32_t slot_of(const struct fixture *f, const struct anon *a, uint32_t i)
@@ -31,6 +32,27 @@ static void test_slots_of_pages_swapped_in_turn_are_neighbours(void **state)
 	fl_mm_exit(f.mem, &f.who, a.mm);
 	assert_int_equal(fl_swap_free_slots(f.mem), 4096);
 	fixture_done(&f);
+}
+
+/* add_to_swap_cache(): an xarray has leaves of 64 slots; they stay while there are shadows in them. */
+static void test_swap_cache_of_612_takes_a_slab_object_for_64_slots(void **state)
+{
+	static const char *const kernels[] = { BASE_612, BASE_73 };
+	struct fixture f = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct anon a;
+
+		reclaim_boot(&f, kernels[i], 64, 4096);
+		a = touch_anon(&f, 600);
+		swap_out_all(&f, &a);
+		assert_int_equal(fl_swap_free_slots(f.mem), 4096 - 600);
+		assert_int_equal(fl_slab_stat(f.mem, FL_SLAB_radix_tree_node).active_objects, i == 0 ? 10 : 0);
+		fl_mm_exit(f.mem, &f.who, a.mm);
+		assert_int_equal(fl_slab_stat(f.mem, FL_SLAB_radix_tree_node).active_objects, 0);
+		fixture_done(&f);
+	}
 }
 
 static void test_swap_never_holds_more_than_it_has_slots(void **state)
@@ -256,6 +278,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_slots_of_pages_swapped_in_turn_are_neighbours),
+		cmocka_unit_test(test_swap_cache_of_612_takes_a_slab_object_for_64_slots),
 		cmocka_unit_test(test_swap_never_holds_more_than_it_has_slots),
 		cmocka_unit_test(test_swap_is_full_when_less_than_half_is_free),
 		cmocka_unit_test(test_huge_page_is_swapped_whole_to_an_aligned_run),
