@@ -51,7 +51,7 @@ struct fl_sample *fl_record_add(struct fl_record *record, const char *name, cons
 	return sample;
 }
 
-const struct fl_sample *fl_record_find(const struct fl_record *record, const char *name, const char *phase)
+struct fl_sample *fl_record_find(const struct fl_record *record, const char *name, const char *phase)
 {
 	for (size_t i = 0; i < record->samples_count; i++)
 		if (!strcmp(record->samples[i].name, name) && !strcmp(record->samples[i].phase, phase))

@@ -51,7 +51,7 @@ void fl_record_fini(struct fl_record *record);
 struct fl_sample *fl_record_add(struct fl_record *record, const char *name, const char *phase, double value);
 
 /* The sample (name, phase), or NULL. */
-const struct fl_sample *fl_record_find(const struct fl_record *record, const char *name, const char *phase);
+struct fl_sample *fl_record_find(const struct fl_record *record, const char *name, const char *phase);
 
 /* Serialises into / restores from bytes. read: -EINVAL with a sentence on anything truncated or malformed. */
 void fl_record_write(const struct fl_record *record, struct fl_text *to);

@@ -323,10 +323,25 @@ void fl_sampler_sample(struct fl_sampler *sampler, struct fl_mem *mem, const cha
 	*(is_long ? &sampler->last_long : &sampler->last) = sampler->now;
 }
 
+/* /proc/stat: time of all CPUs in user and system mode. */
+static int64_t cpu_time(const struct fl_mem *mem, bool is_user)
+{
+	int64_t ns = 0;
+
+	for (unsigned int cpu = 0; cpu < fl_sim_cpus(mem->sim); cpu++) {
+		struct fl_cpu_times t = fl_sim_cpu_times(mem->sim, cpu);
+
+		ns += (int64_t)(is_user ? t.user_ns : t.sys_ns);
+	}
+	return ns;
+}
+
 int64_t fl_sampler_counter(const struct fl_mem *mem, const char *name)
 {
 	char text[72];
 
+	if (!strcmp(name, "cpu_user_ns") || !strcmp(name, "cpu_system_ns"))
+		return cpu_time(mem, name[4] == 'u');
 	for (unsigned int i = 0; i < FL_VM_COUNT; i++)
 		if (!strcmp(name, fl_vm_event_name((enum fl_vm_event)i)))
 			return (int64_t)mem->vm[i];
@@ -348,6 +363,7 @@ void fl_sampler_list(struct fl_text *to)
 	for (unsigned int i = 0; i < FL_MTHP_COUNT; i++)
 		fl_text_add(to, "%s_<kB>kB\tper-size statistics of huge pages\n",
 			    fl_mthp_stat_name((enum fl_mthp_stat)i));
+	fl_text_add(to, "cpu_user_ns, cpu_system_ns\ttime of all CPUs, as in /proc/stat; for scripts\n");
 	fl_text_add(to, "work_<what>_<actor>_<trigger>\twork by who did it and why\n"
 			"extfrag_<wanted>_<taken>_o<order>_<claim|steal>\tchunks taken from pageblocks of another type\n"
 			"compaction_<event>_<actor>[_<result>]\ttracepoints of compaction: try, suitable, end_async, end_sync, "

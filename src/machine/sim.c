@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/size.h"
 #include "machine/census.h"
 #include "mm/compaction.h"
 #include "mm/dcache.h"
@@ -85,11 +86,39 @@ static void sample(struct fl_backend *vm, const char *phase, bool is_long)
 	fl_sampler_sample(&vm->sampler, vm->mem, phase, is_long, vm->record);
 }
 
+/* disk.NAME: what a real host does with dm-delay, nr_requests and io.max. */
+static int64_t set_disk(struct fl_agent *agent, const struct fl_op *op)
+{
+	struct fl_device_model model = *fl_device_model(agent->vm->disk);
+	const char *name = op->name + strlen("disk.");
+	struct fl_error error;
+	int64_t value;
+
+	if (fl_int_parse(op->text, 1, INT64_C(1) << 40, &value, NULL) < 0)
+		return fl_sim_refuse(agent, "%s: \"%s\" is not a whole number from 1 to 2^40", op->name, op->text);
+	if (!strcmp(name, "bytes_per_s"))
+		model.bytes_per_s = (uint64_t)value;
+	else if (value > UINT32_MAX)
+		return fl_sim_refuse(agent, "%s: %s is too large", op->name, op->text);
+	else if (!strcmp(name, "read_latency_ns"))
+		model.read_latency_ns = (uint32_t)value;
+	else if (!strcmp(name, "write_latency_ns"))
+		model.write_latency_ns = (uint32_t)value;
+	else if (!strcmp(name, "queue"))
+		model.parallel = (uint32_t)value;
+	else if (fl_tunable_write(agent->vm->mem, &agent->who, op->name, op->text, &error))
+		return fl_sim_refuse(agent, "%s", error.text);
+	fl_device_set_model(agent->vm->disk, &model);
+	return 0;
+}
+
 static int64_t set_tunable(struct fl_agent *agent, const struct fl_op *op)
 {
 	struct fl_error error;
 
 	fl_task_settle(agent->task);
+	if (!strncmp(op->name, "disk.", strlen("disk.")))
+		return set_disk(agent, op);
 	if (fl_tunable_write(agent->vm->mem, &agent->who, op->name, op->text, &error))
 		return fl_sim_refuse(agent, "%s", error.text);
 	return 0;

@@ -517,19 +517,24 @@ static const struct fl_scenario_metric *check_metric(lua_State *L, const struct 
 	return NULL;
 }
 
-/* record(metric, phase, value [, divisor]): value / divisor; a nil value or a divisor of 0 is "no value". */
+/* record(metric, phase, value [, divisor]): value / divisor; a nil value or a divisor of 0 is "no value". Takes the place of
+ * what a sample has under that name and phase. */
 static int call_record(lua_State *L)
 {
 	struct fl_body *body = fl_body_of(L, "record");
 	bool valid = !lua_isnil(L, 2 + 1);
 	lua_Integer value = valid ? luaL_checkinteger(L, 3) : 0, divisor = luaL_optinteger(L, 4, 1);
+	struct fl_sample *sample;
 	char phase[24];
 
 	check_metric(L, body->run->scenario, luaL_checkstring(L, 1));
 	check_name(L, 2, phase, sizeof(phase));
 	valid = valid && divisor != 0;
-	fl_record_add(body->run->record, lua_tostring(L, 1), phase, valid ? (double)value / (double)divisor : 0)
-		->valid = valid;
+	sample = fl_record_find(body->run->record, lua_tostring(L, 1), phase);
+	if (!sample)
+		sample = fl_record_add(body->run->record, lua_tostring(L, 1), phase, 0);
+	sample->value = valid ? (double)value / (double)divisor : 0;
+	sample->valid = valid;
 	return 0;
 }
 

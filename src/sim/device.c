@@ -66,6 +66,13 @@ void fl_device_free(struct fl_device *device)
 	fl_host_free(device);
 }
 
+void fl_device_set_model(struct fl_device *device, const struct fl_device_model *model)
+{
+	FL_ASSERT(model->parallel >= 1);
+	device->model = *model;
+	device->model.name = device->name;
+}
+
 static struct request *request_get(struct fl_device *device)
 {
 	struct request *request = device->free;
@@ -108,18 +115,18 @@ static void begin(struct fl_device *device, struct request *request)
 	fl_timer_set(device->sim, &request->timer, at, complete, request);
 }
 
-static void begin_next_waiting(struct fl_device *device)
+static void begin_waiting(struct fl_device *device)
 {
-	struct request *request = device->head;
+	while (device->head && device->in_service < device->model.parallel) {
+		struct request *request = device->head;
 
-	if (!request)
-		return;
-	device->head = request->next;
-	if (!device->head)
-		device->tail = NULL;
-	request->next = NULL;
-	device->waiting--;
-	begin(device, request);
+		device->head = request->next;
+		if (!device->head)
+			device->tail = NULL;
+		request->next = NULL;
+		device->waiting--;
+		begin(device, request);
+	}
 }
 
 static void count(struct fl_device *device, const struct request *request)
@@ -142,7 +149,7 @@ static void complete(struct fl_timer *timer, void *arg)
 	count(device, request);
 	if (--device->in_service == 0)
 		device->totals.busy_ns += fl_sim_now(device->sim) - device->busy_since;
-	begin_next_waiting(device);
+	begin_waiting(device);
 	request->waiter = NULL;
 	request->next = device->free;
 	device->free = request;

@@ -36,6 +36,9 @@ void fl_device_submit(struct fl_device *device, uint64_t bytes, bool write, void
 /* Submits at the task's own instant and sleeps until completion. */
 void fl_device_io(struct fl_device *device, struct fl_task *task, uint64_t bytes, bool write);
 
+/* Another model from now on (its name stays); requests that have a slot keep the time that they were given. */
+void fl_device_set_model(struct fl_device *device, const struct fl_device_model *model);
+
 /* Requests submitted and not complete. */
 unsigned int fl_device_in_flight(const struct fl_device *device);
 const struct fl_device_model *fl_device_model(const struct fl_device *device);

@@ -119,6 +119,9 @@ static void test_wrong_operations_are_refused_with_a_sentence(void **state)
 	refused((struct fl_op){ FL_VERB_SET, .name = "vm.swapiness", .text = "1" }, "vm.swappiness");
 	refused((struct fl_op){ FL_VERB_SET, .name = "vm.swappiness", .text = "999" }, "999");
 	refused((struct fl_op){ FL_VERB_COUNTER, .name = "pgfualt" }, "no counter");
+	refused((struct fl_op){ FL_VERB_SET, .name = "disk.queue", .text = "0" }, "whole number from 1");
+	refused((struct fl_op){ FL_VERB_SET, .name = "disk.queue", .text = "4294967296" }, "too large");
+	refused((struct fl_op){ FL_VERB_SET, .name = "disk.qeue", .text = "1" }, "disk.qeue");
 	refused((struct fl_op){ FL_VERB_CLOSE, .handle = -1 }, "not a set of pipes");
 	refused((struct fl_op){ FL_VERB_WAIT, .handle = -1 }, "not a process");
 }

@@ -17,6 +17,7 @@ struct small {
 static const struct small smalls[] = {
 	{ "guard-pages", 4096, { "load=64M", "settle=20s" } },
 	{ "fault-storm", 256, { "storm=32M", "pipes=500", "fill=75" } },
+	{ "thpchallenge", 512, { "threads=1,2", "load=busy", "warm=100ms" } },
 };
 
 static int run_small(const struct small *small, const char *kernel, uint64_t seed, struct fl_record *record,
@@ -161,6 +162,40 @@ static void test_fault_storm_finds_huge_pages_on_the_empty_machine_only(void **s
 	fl_record_fini(&record);
 }
 
+static void test_thpchallenge_measures_the_disk_the_faults_and_the_reserve(void **state)
+{
+	struct fl_record base = record_of(2, "7.3"), patched = record_of(2, "7.3+no-thp-min-free");
+
+	/* 16 MB/s per 64 KiB at the least: four readers, 500 us for each of at most two requests */
+	assert_true(value_of(&base, "read_gib_s", "all") > 0.05 && value_of(&base, "read_gib_s", "all") < 0.5);
+	/* 768 MiB at 500 MB/s, less what may stay dirty, and as long again */
+	assert_true(value_of(&base, "elapsed_s", "all") > 2 && value_of(&base, "elapsed_s", "all") < 4);
+	assert_true(value_of(&base, "cpu_busy_pct", "all") > 99);
+	assert_true(value_of(&base, "faults", "t1") == 102 && value_of(&base, "faults", "t2") == 102);
+	assert_true(value_of(&base, "faults", "all") == 204);
+	assert_true(value_of(&base, "fault_latency_us", "t1") > 190);
+	assert_true(value_of(&base, "kswapd_scanned", "all") > value_of(&patched, "kswapd_scanned", "all") / 2);
+	assert_true(base.state_hash != patched.state_hash);
+	fl_record_fini(&base);
+	fl_record_fini(&patched);
+}
+
+static void test_thpchallenge_refuses_what_is_no_list_of_threads(void **state)
+{
+	static const char *const wrong[] = { "threads=", "threads=1,,2", "threads=0", "threads=1,x", "threads=257" };
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		struct small small = { "thpchallenge", 512, { wrong[i] } };
+		struct fl_record record;
+		struct fl_error error = { 0 };
+
+		fl_record_init(&record);
+		assert_int_not_equal(run_small(&small, "7.3", 1, &record, &error), 0);
+		assert_non_null(strstr(error.text, "list of numbers from 1 to 256"));
+		fl_record_fini(&record);
+	}
+}
+
 /* Under memory pressure, where kernels differ in everything else. */
 static void test_two_kernels_see_the_same_load(void **state)
 {
@@ -200,6 +235,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_guard_pages_gap_is_zero_with_the_patch_and_grows_without),
 		cmocka_unit_test(test_guard_pages_counts_by_type_drift_unless_merges_move_them),
 		cmocka_unit_test(test_fault_storm_finds_huge_pages_on_the_empty_machine_only),
+		cmocka_unit_test(test_thpchallenge_measures_the_disk_the_faults_and_the_reserve),
+		cmocka_unit_test(test_thpchallenge_refuses_what_is_no_list_of_threads),
 		cmocka_unit_test(test_two_kernels_see_the_same_load),
 	};
 

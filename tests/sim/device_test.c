@@ -66,6 +66,28 @@ static void test_one_slot_serves_one_after_the_other(void **state)
 	fl_sim_free(sim);
 }
 
+static void test_a_new_model_holds_for_what_begins_later(void **state)
+{
+	struct fl_sim *sim = fl_sim_new(1, 1);
+	struct fl_device *device = new_device(sim, 4);
+	struct fl_device_model slow = *fl_device_model(device);
+	struct sink sink = {.sim = sim};
+
+	slow.read_latency_ns = 1000000;
+	slow.parallel = 1;
+	for (int i = 0; i < 6; i++)
+		fl_device_submit(device, 1000, false, on_done, &sink);
+	fl_device_set_model(device, &slow);
+	assert_string_equal(fl_device_model(device)->name, "vda");
+	fl_sim_run(sim, FL_NS_FOREVER);
+	assert_int_equal(sink.count, 6);
+	assert_int_equal(sink.at[3], 104000); /* four had a slot */
+	assert_int_equal(sink.at[4], 104000 + 1001000); /* the slots of the new model: one */
+	assert_int_equal(sink.at[5], sink.at[4] + 1001000);
+	fl_device_free(device);
+	fl_sim_free(sim);
+}
+
 static void test_many_slots_are_bound_by_throughput(void **state)
 {
 	struct fl_sim *sim = fl_sim_new(1, 1);
@@ -175,6 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_request_takes_latency_and_transfer),
 		cmocka_unit_test(test_one_slot_serves_one_after_the_other),
+		cmocka_unit_test(test_a_new_model_holds_for_what_begins_later),
 		cmocka_unit_test(test_many_slots_are_bound_by_throughput),
 		cmocka_unit_test(test_a_rate_beyond_64_bits_of_product_is_exact),
 		cmocka_unit_test(test_transfer_time_is_rounded_up_and_freed_requests_never_complete),
