@@ -12,9 +12,10 @@ uint32_t fl_frames_new_head(struct fl_frames *f)
 	return head;
 }
 
-fl_pfn fl_frame_head(const struct fl_frames *f, fl_pfn pfn)
+/* The pages below pfn, from the next alignment down. */
+fl_pfn fl_frame_head_below(const struct fl_frames *f, fl_pfn pfn)
 {
-	for (unsigned int order = 0; order < FL_MAX_ORDERS; order++) {
+	for (unsigned int order = 1; order < FL_MAX_ORDERS; order++) {
 		fl_pfn head = pfn & ~((1u << order) - 1);
 		uint32_t state = f->state[head];
 

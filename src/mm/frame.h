@@ -137,6 +137,18 @@ uint32_t fl_frames_new_head(struct fl_frames *f);
  * The head of the chunk or folio that covers pfn, or FL_PFN_NONE where there is none (a hole). Walks down the
  * alignments: at most 15 state words. The kernel has a pointer in each tail; we need it only off the hot path.
  */
-fl_pfn fl_frame_head(const struct fl_frames *f, fl_pfn pfn);
+fl_pfn fl_frame_head_below(const struct fl_frames *f, fl_pfn pfn);
+
+static inline fl_pfn fl_frame_head(const struct fl_frames *f, fl_pfn pfn)
+{
+	return fl_state_kind(f->state[pfn]) != FL_KIND_INTERIOR ? pfn : fl_frame_head_below(f, pfn);
+}
+
+/* The host fetches what a walk over frames will need next; changes nothing. */
+static inline void fl_frame_fetch(const struct fl_frames *f, fl_pfn pfn)
+{
+	__builtin_prefetch(&f->state[pfn], 1);
+	__builtin_prefetch(&f->record[pfn], 1);
+}
 
 #endif

@@ -275,6 +275,21 @@ enum fl_pmd_kind fl_pmd_look(const struct fl_mem *mem, const struct fl_mm *mm, f
 	return FL_PMD_HUGE;
 }
 
+#define FETCH_AHEAD 12 /* pages; a host miss takes about as long as so many accesses */
+
+/* Walks go from page to page, and the frames behind them lie anywhere: the host fetches them ahead. */
+static inline void fetch_ahead(const struct fl_mem *mem, const struct table *t, uint32_t slot)
+{
+	const struct fl_pagetables *pt = mem->pagetables;
+	fl_pte pte;
+
+	if (t->form != FORM_DENSE || slot + FETCH_AHEAD > pt->slot_mask)
+		return;
+	pte = ((const fl_pte *)fl_pool_at(&pt->dense, t->data))[slot + FETCH_AHEAD];
+	if (fl_pte_is_present(pte))
+		fl_frame_fetch(&mem->frames, fl_pte_pfn(pte));
+}
+
 struct fl_walk fl_walk(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn)
 {
 	const struct fl_pagetables *pt = mem->pagetables;
@@ -282,6 +297,7 @@ struct fl_walk fl_walk(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn 
 
 	if (FL_UNLIKELY(!t))
 		return (struct fl_walk){ FL_PMD_NONE, 0 };
+	fetch_ahead(mem, t, vpn & pt->slot_mask);
 	if (FL_LIKELY(t->form < FORM_HUGE))
 		return (struct fl_walk){ FL_PMD_TABLE, table_get(pt, t, vpn & pt->slot_mask) };
 	return (struct fl_walk){ t->form == FORM_HUGE ? FL_PMD_HUGE : FL_PMD_HUGE_ZERO, t->data };
@@ -350,6 +366,7 @@ fl_vpn fl_pte_next(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn,
 		if (t) {
 			slot = table_next(pt, t, at & pt->slot_mask);
 			if (slot <= pt->slot_mask) {
+				fetch_ahead(mem, t, slot);
 				at = (at & ~(uint64_t)pt->slot_mask) + slot;
 				return at < end ? at : end;
 			}

@@ -194,8 +194,8 @@ static void drain(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zon
 
 			/* The frames of a drain are far apart: fetch ahead. */
 			if (list->count > 8)
-				__builtin_prefetch(&mem->frames.record[list->ring[(list->head + list->count - 8) &
-										  list->mask]]);
+				fl_frame_fetch(&mem->frames,
+					       list->ring[(list->head + list->count - 8) & list->mask]);
 			pfn = ring_pop_back(list);
 			n -= 1 << order;
 			pcp->count -= 1 << order;

@@ -205,6 +205,7 @@ static unsigned long isolate_lru_folios(struct fl_mem *mem, struct fl_caller *wh
 		unsigned int zone = fl_zone_of(mem, pfn)->index;
 		uint32_t pages = fl_folio_pages(mem, pfn);
 
+		fl_frame_fetch(&mem->frames, mem->frames.record[pfn].prev);
 		*nr_scanned += pages;
 		fl_charge(who->task, mem->cost->scan_lru_folio);
 		fl_spin_held(&mem->lru_lock, who->task, mem->cost->scan_lru_folio / 4); /* the rest is done without it */
