@@ -22,6 +22,8 @@
 --   files        tmpfs: unmovable inodes, which is what "unmovable demand" says; filesystem = ext4 makes them reclaimable.
 --   drain        so large that base, drain, burst and probe together exceed memory by some 4 GB, which goes to swap: the mail
 --                says that hardly a free huge page is left when the probe starts, and that two rounds died of a full swap.
+--   kept         what does not shrink with the machine: a kernel of 33 MB and 99 MB that the high watermarks hold back once THP
+--                has raised min_free_kbytes. A smaller machine's drain is so much smaller, so that the same share goes to swap.
 --   probe        MADV_HUGEPAGE or not: the mail names only the global settings, so not (probe_advice = huge to have it).
 --
 -- Published (4 runs): rounds below 50 % 16 of 31 -> 7 of 31; success at round 4 42 % (25-67) -> 74 % (47-98); blocks with
@@ -40,6 +42,7 @@ scenario {
     { name = "retouch",     kind = "bool", default = true, help = "write all of it again at the start of each round" },
     { name = "background",  kind = "int",  default = 1, min = 0, max = 16, help = "pipes and socket pairs per 2 MiB of aged memory; 8 files each" },
     { name = "drain",       kind = "size", default = "16G", min = "2M", multiple = "2M", help = "memory of the drain in round 1" },
+    { name = "kept",        kind = "size", default = "132M", min = "0", help = "memory that a machine of any size keeps for itself" },
     { name = "drain_less",  kind = "size", default = "2816M", min = "0", multiple = "2M", help = "by which it shrinks each round" },
     { name = "processes",   kind = "int",  default = 550, min = 0, max = 100000, help = "processes of page tables, each round" },
     { name = "tables",      kind = "int",  default = 600, min = 1, max = 100000, help = "page tables of each" },
@@ -88,15 +91,13 @@ end
 
 local flood_bytes = part(options.flood, machine.huge)
 local aged_bytes  = part(options.aged, machine.huge)
+local first_drain = part(options.drain, machine.huge) - (options.kept - part(options.kept, machine.page)) // machine.huge * machine.huge
 local probe_bytes = part(options.probe, machine.huge * options.probe_threads)
 
--- Bodies tell each other how far they are.
+-- Bodies tell each other how far they are; who waits for a process that dies does not wait for ever.
 local done = {}
-local function until_done(what)
-  for i = 1, 1000000 do
-    if done[what] then return end
-    sleep(10 * ms)
-  end
+local function until_done(what, who)
+  while not done[what] and not (who and ended(who)) do sleep(10 * ms) end
 end
 
 local function flood()
@@ -160,13 +161,24 @@ local function tables()
   pause()
 end
 
+local function alive(handles)
+  local count = 0
+  for i, handle in ipairs(handles) do
+    if not ended(handle) then count = count + 1 end
+  end
+  return count
+end
+
 local function demand(round)
-  local processes = number(options.processes)
+  local handles, polls = {}, 0
   done.tables = 0
-  for i = 1, processes do process("tables", (round - 1) * processes + i, tables) end
-  for i = 1, 1000000 do
-    if done.tables == processes then break end
+  for i = 1, number(options.processes) do
+    handles[i] = process("tables", (round - 1) * number(options.processes) + i, tables)
+  end
+  while done.tables < #handles do
     sleep(10 * ms)
+    polls = polls + 1
+    if polls % 100 == 0 and done.tables >= alive(handles) then break end -- those that died will not report
   end
   if options.files > 0 then create_files(number(options.files), 0, options.filesystem) end
   sleep(options.rest)
@@ -188,11 +200,13 @@ local function probe(round)
   sample("r" .. round)
 end
 
--- A round counts when its probe lived to measure.
+-- A round counts when its probe lived to measure and nothing was killed for want of memory; the others are dead rounds, and so
+-- are all that follow the death of the fragmented base.
+local base = {}
 local below, counted, died = 0, 0, 0
-local function judge(round, has_died)
+local function judge(round, kills)
   local phase, delta = "r" .. round, done["probe" .. round]
-  if has_died or not delta then
+  if kills > 0 or not delta or ended(base.flood) or ended(base.aged) then
     died = died + 1
     record("thp_success_pct", phase, nil)
     return
@@ -208,24 +222,26 @@ local function judge(round, has_died)
 end
 
 local function run_round(round)
+  local kills = counter("oom_kill")
   if round > 1 then
     done["round" .. round] = true
-    until_done("rewritten" .. round)
+    until_done("rewritten" .. round, base.aged)
   end
-  local bytes = math.max(part(options.drain, machine.huge) - (round - 1) * part(options.drain_less, machine.huge), machine.huge)
+  local bytes = math.max(first_drain - (round - 1) * part(options.drain_less, machine.huge), machine.huge)
   local drainer = process("drain", round, drain, round, bytes)
-  until_done("drain" .. round)
+  until_done("drain" .. round, drainer)
   demand(round)
-  judge(round, wait(process("probe", round, probe, round)))
+  wait(process("probe", round, probe, round))
+  judge(round, counter("oom_kill") - kills)
   kill(drainer)
   wait(drainer)
 end
 
 function main()
-  process("flood", flood)
-  until_done("flood")
-  process("aged", aged)
-  until_done("aged")
+  base.flood = process("flood", flood)
+  until_done("flood", base.flood)
+  base.aged = process("aged", aged)
+  until_done("aged", base.aged)
   sample("base")
   measure()
   for round = 1, options.rounds do run_round(round) end

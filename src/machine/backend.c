@@ -8,7 +8,8 @@
 #include "machine/verbs.h"
 
 static const char *const verb_names[FL_VERBS] = {
-	[FL_VERB_PROCESS] = "process", [FL_VERB_THREAD] = "thread", [FL_VERB_WAIT] = "wait", [FL_VERB_KILL] = "kill",
+	[FL_VERB_PROCESS] = "process", [FL_VERB_THREAD] = "thread", [FL_VERB_WAIT] = "wait", [FL_VERB_ENDED] = "ended",
+	[FL_VERB_KILL] = "kill",
 	[FL_VERB_EXIT] = "exit", [FL_VERB_COMPUTE] = "compute", [FL_VERB_SLEEP] = "sleep", [FL_VERB_YIELD] = "yield",
 	[FL_VERB_PAUSE] = "pause", [FL_VERB_MEASURE] = "measure", [FL_VERB_COUNTER] = "counter",
 	[FL_VERB_MAP] = "map", [FL_VERB_MAP_SPARSE] = "map_sparse", [FL_VERB_UNMAP] = "unmap",

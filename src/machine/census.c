@@ -12,42 +12,35 @@
 
 #include "base/text.h"
 
-static enum fl_census_class class_of_anon(const struct fl_mem *mem, uint32_t state)
+/* The class + 1 of a kind, 0 for memory of the kernel; kinds with two classes are told apart in class_of(). A hole is also
+ * what is met as INTERIOR: no memory is here. */
+static const uint8_t class_plus_one[FL_STATE_KIND_MASK + 1] = {
+	[FL_KIND_INTERIOR] = FL_CENSUS_HOLE + 1,
+	[FL_KIND_HOLE] = FL_CENSUS_HOLE + 1,
+	[FL_KIND_RESERVED] = FL_CENSUS_RESERVED + 1,
+	[FL_KIND_BUDDY] = FL_CENSUS_FREE + 1,
+	[FL_KIND_GUARD] = FL_CENSUS_FREE + 1,
+	[FL_KIND_TARGET] = FL_CENSUS_FREE + 1,
+	[FL_KIND_PCP] = FL_CENSUS_PCP + 1,
+	[FL_KIND_ANON] = FL_CENSUS_ANON + 1,
+	[FL_KIND_SWAPCACHE] = FL_CENSUS_ANON + 1,
+	[FL_KIND_FILE] = FL_CENSUS_FILE + 1,
+	[FL_KIND_SHMEM] = FL_CENSUS_FILE + 1,
+	[FL_KIND_DRIVER] = FL_CENSUS_DRIVER + 1,
+	[FL_KIND_PGTABLE] = FL_CENSUS_PGTABLE + 1,
+	[FL_KIND_SLAB] = FL_CENSUS_SLAB + 1,
+};
+
+static inline enum fl_census_class class_of(const struct fl_mem *mem, uint32_t state)
 {
+	unsigned int plus_one = class_plus_one[fl_state_kind(state)];
+	enum fl_census_class class = plus_one ? plus_one - 1 : FL_CENSUS_KERNEL;
+
+	if (class != FL_CENSUS_ANON && class != FL_CENSUS_FILE)
+		return class;
 	if (state & (FL_MLOCKED | FL_UNEVICTABLE))
 		return FL_CENSUS_MLOCKED;
-	return fl_state_order(state) >= mem->pmd_order ? FL_CENSUS_HUGE : FL_CENSUS_ANON;
-}
-
-static enum fl_census_class class_of(const struct fl_mem *mem, uint32_t state)
-{
-	switch (fl_state_kind(state)) {
-	case FL_KIND_INTERIOR: /* met as a head: no memory is here */
-	case FL_KIND_HOLE:
-		return FL_CENSUS_HOLE;
-	case FL_KIND_RESERVED:
-		return FL_CENSUS_RESERVED;
-	case FL_KIND_BUDDY:
-	case FL_KIND_GUARD:
-	case FL_KIND_TARGET:
-		return FL_CENSUS_FREE;
-	case FL_KIND_PCP:
-		return FL_CENSUS_PCP;
-	case FL_KIND_ANON:
-	case FL_KIND_SWAPCACHE:
-		return class_of_anon(mem, state);
-	case FL_KIND_FILE:
-	case FL_KIND_SHMEM:
-		return state & (FL_MLOCKED | FL_UNEVICTABLE) ? FL_CENSUS_MLOCKED : FL_CENSUS_FILE;
-	case FL_KIND_DRIVER:
-		return FL_CENSUS_DRIVER;
-	case FL_KIND_PGTABLE:
-		return FL_CENSUS_PGTABLE;
-	case FL_KIND_SLAB:
-		return FL_CENSUS_SLAB;
-	default:
-		return FL_CENSUS_KERNEL;
-	}
+	return class == FL_CENSUS_ANON && fl_state_order(state) >= mem->pmd_order ? FL_CENSUS_HUGE : class;
 }
 
 static enum fl_census_type type_of(const struct fl_mem *mem, fl_pfn pfn)

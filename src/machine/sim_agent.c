@@ -262,6 +262,14 @@ static int64_t wait_verb(struct fl_agent *agent, int64_t handle)
 	return died;
 }
 
+static int64_t ended_verb(struct fl_agent *agent, int64_t handle)
+{
+	struct fl_thing *thing = fl_sim_thing(agent, handle, FL_THING_AGENT);
+
+	fl_charge(agent->task, agent->vm->mem->cost->syscall);
+	return thing && thing->agent->ended;
+}
+
 static int64_t kill_verb(struct fl_agent *agent, int64_t handle)
 {
 	struct fl_thing *thing = fl_sim_thing(agent, handle, FL_THING_AGENT);
@@ -301,6 +309,8 @@ int64_t fl_sim_process_verb(struct fl_agent *agent, const struct fl_op *op)
 		return start_thread(agent, op);
 	case FL_VERB_WAIT:
 		return wait_verb(agent, op->handle);
+	case FL_VERB_ENDED:
+		return ended_verb(agent, op->handle);
 	case FL_VERB_KILL:
 		return kill_verb(agent, op->handle);
 	case FL_VERB_EXIT:

@@ -23,6 +23,7 @@ enum fl_verb {
 	FL_VERB_PROCESS,      /* starts `program` as process `name` with `ordinal`; result: its handle */
 	FL_VERB_THREAD,       /* starts `program` in this address space; result: its handle */
 	FL_VERB_WAIT,         /* for `handle`, or for everything that this program started (0); 1: it died of lack of memory */
+	FL_VERB_ENDED,        /* has `handle` ended (1) or not (0)? Does not wait (waitpid with WNOHANG) */
 	FL_VERB_KILL,         /* ends `handle` as SIGKILL does */
 	FL_VERB_EXIT,         /* ends this process, all its threads too */
 	FL_VERB_COMPUTE,      /* time_ns of user time on a CPU */

@@ -15,6 +15,8 @@
 #include "mm/vmscan.h"
 #include "mm/watermark.h"
 
+#define RECORDS_DENSE_MAX (UINT64_C(512) << 20) /* bytes: those of some 100 GiB in pages of 4K */
+
 /* List heads beside those of the buddy lists: LRU lists, split queue, lists in flight. */
 #define EXTRA_HEADS 512
 
@@ -72,7 +74,10 @@ static void init_frames(struct fl_mem *mem, const struct fl_geometry *geometry)
 	f->count = (end + chunk - 1) / chunk * chunk;
 	f->heads_max = FL_ZONES * FL_MIGRATETYPES * FL_MAX_ORDERS + EXTRA_HEADS;
 	f->state = fl_arena_new_dense(state_bytes(f)); /* the boot touches all of it, once a chunk */
-	f->record = fl_arena_new(record_bytes(f));
+	/* A machine of usual size gets filled, and records are met at random: huge pages save half of the host's misses.
+	 * Of a very large one most memory may stay untouched. */
+	f->record = record_bytes(f) <= RECORDS_DENSE_MAX ? fl_arena_new_dense(record_bytes(f)) :
+							   fl_arena_new(record_bytes(f));
 	mem->pageblocks = f->count >> geometry->pageblock_order;
 	mem->pageblock = fl_arena_new(mem->pageblocks * sizeof(*mem->pageblock));
 	for (uint32_t b = 0; b < mem->pageblocks; b++)

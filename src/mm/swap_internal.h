@@ -22,6 +22,12 @@ struct fl_swap_cluster {
 	bool is_current; /* some CPU fills it */
 };
 
+/* A folio of the swap cache in the hash: its head + 1 (0: no entry) and its slot, side by side: one miss. */
+struct fl_swap_cached {
+	uint32_t key;
+	fl_swp slot;
+};
+
 struct fl_swap {
 	struct fl_device *device;
 	bool synchronous;
@@ -34,7 +40,8 @@ struct fl_swap {
 	/* Memory of the index over `entry`: a leaf for each 64 of them while one is not 0 (swap_index.c); or NULL. */
 	uint32_t *leaf;
 	uint8_t *leaf_used;
-	uint32_t *hash_key, *hash_slot, hash_mask, cached_folios, cached_pages;
+	struct fl_swap_cached *hash;
+	uint32_t hash_mask, cached_folios, cached_pages;
 	/* readahead: swapin_readahead_hits, last window and offset */
 	uint32_t ra_hits, ra_last_pages;
 	fl_swp ra_last_slot;

@@ -89,8 +89,7 @@ void fl_swap_fini(struct fl_mem *mem)
 	fl_xfree(swap->cluster);
 	fl_xfree(swap->current);
 	fl_swap_index_fini(mem);
-	fl_xfree(swap->hash_key);
-	fl_xfree(swap->hash_slot);
+	fl_xfree(swap->hash);
 	fl_xfree(swap);
 	mem->swap = NULL;
 }
@@ -150,30 +149,27 @@ static void hash_put(struct fl_swap *swap, fl_pfn head, fl_swp slot)
 {
 	uint32_t at = hash_home(swap, head);
 
-	while (swap->hash_key[at])
+	while (swap->hash[at].key)
 		at = (at + 1) & swap->hash_mask;
-	swap->hash_key[at] = head + 1;
-	swap->hash_slot[at] = slot;
+	swap->hash[at] = (struct fl_swap_cached){ head + 1, slot };
 }
 
 static void hash_grow(struct fl_swap *swap)
 {
-	uint32_t *key = swap->hash_key, *slot = swap->hash_slot;
-	uint32_t size = key ? swap->hash_mask + 1 : 0, wanted = size ? 2 * size : 1024;
+	struct fl_swap_cached *old = swap->hash;
+	uint32_t size = old ? swap->hash_mask + 1 : 0, wanted = size ? 2 * size : 1024;
 
-	swap->hash_key = fl_xcalloc(wanted, sizeof(*key));
-	swap->hash_slot = fl_xcalloc(wanted, sizeof(*slot));
+	swap->hash = fl_xcalloc(wanted, sizeof(*swap->hash));
 	swap->hash_mask = wanted - 1;
 	for (uint32_t i = 0; i < size; i++)
-		if (key[i])
-			hash_put(swap, key[i] - 1, slot[i]);
-	fl_xfree(key);
-	fl_xfree(slot);
+		if (old[i].key)
+			hash_put(swap, old[i].key - 1, old[i].slot);
+	fl_xfree(old);
 }
 
 static void hash_insert(struct fl_swap *swap, fl_pfn head, fl_swp slot)
 {
-	if (!swap->hash_key || 2 * (swap->cached_folios + 1) > swap->hash_mask)
+	if (!swap->hash || 2 * (swap->cached_folios + 1) > swap->hash_mask)
 		hash_grow(swap);
 	swap->cached_folios++;
 	hash_put(swap, head, slot);
@@ -183,8 +179,8 @@ static uint32_t hash_find(const struct fl_swap *swap, fl_pfn head)
 {
 	uint32_t at = hash_home(swap, head);
 
-	while (swap->hash_key[at] != head + 1) {
-		FL_ASSERT_MSG(swap->hash_key[at], "a folio with FL_SWAPCACHED has a slot");
+	while (swap->hash[at].key != head + 1) {
+		FL_ASSERT_MSG(swap->hash[at].key, "a folio with FL_SWAPCACHED has a slot");
 		at = (at + 1) & swap->hash_mask;
 	}
 	return at;
@@ -195,22 +191,21 @@ static void hash_remove(struct fl_swap *swap, fl_pfn head)
 	uint32_t hole = hash_find(swap, head);
 
 	swap->cached_folios--;
-	for (uint32_t at = (hole + 1) & swap->hash_mask; swap->hash_key[at]; at = (at + 1) & swap->hash_mask) {
-		uint32_t home = hash_home(swap, swap->hash_key[at] - 1);
+	for (uint32_t at = (hole + 1) & swap->hash_mask; swap->hash[at].key; at = (at + 1) & swap->hash_mask) {
+		uint32_t home = hash_home(swap, swap->hash[at].key - 1);
 
 		/* May this one move into the hole? Only if its home is not between the hole and itself. */
 		if (((at - home) & swap->hash_mask) < ((at - hole) & swap->hash_mask))
 			continue;
-		swap->hash_key[hole] = swap->hash_key[at];
-		swap->hash_slot[hole] = swap->hash_slot[at];
+		swap->hash[hole] = swap->hash[at];
 		hole = at;
 	}
-	swap->hash_key[hole] = 0;
+	swap->hash[hole].key = 0;
 }
 
 fl_swp fl_folio_swap_slot(const struct fl_mem *mem, fl_pfn folio)
 {
-	return mem->swap->hash_slot[hash_find(mem->swap, folio)];
+	return mem->swap->hash[hash_find(mem->swap, folio)].slot;
 }
 
 /* ---- Slots ---- */

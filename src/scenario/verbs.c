@@ -27,7 +27,7 @@ static int resume_verb(lua_State *L, int status, lua_KContext verb)
 		lua_pushstring(L, strerrorname_np((int)-o->value));
 		return 2;
 	}
-	if (verb == FL_VERB_WAIT)
+	if (verb == FL_VERB_WAIT || verb == FL_VERB_ENDED)
 		lua_pushboolean(L, o->value != 0);
 	else
 		lua_pushinteger(L, o->value);
@@ -216,6 +216,11 @@ static int handle_verb(lua_State *L, enum fl_verb verb)
 
 	op->handle = check_handle(L, 1);
 	return yield_op(L, op);
+}
+
+static int verb_ended(lua_State *L)
+{
+	return handle_verb(L, FL_VERB_ENDED);
 }
 
 static int verb_kill(lua_State *L)
@@ -575,7 +580,8 @@ static int sample_zipf(lua_State *L)
 }
 
 static const luaL_Reg functions[] = {
-	{ "process", verb_process }, { "thread", verb_thread }, { "wait", verb_wait }, { "kill", verb_kill },
+	{ "process", verb_process }, { "thread", verb_thread }, { "wait", verb_wait },
+	{ "ended", verb_ended }, { "kill", verb_kill },
 	{ "exit", verb_exit }, { "compute", verb_compute }, { "sleep", verb_sleep }, { "yield", verb_yield },
 	{ "pause", verb_pause }, { "measure", verb_measure },
 	{ "counter", verb_counter },
