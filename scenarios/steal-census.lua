@@ -11,9 +11,11 @@
 -- What the mail leaves open, and what we chose:
 --   machine      swap 1 GB, 2 CPUs, and a border below 4 GB of 256 MB, as in the guest of our recordings of the same series:
 --                most memory is in zone Normal, which is where the mail counts stalls.
---   fragmenter   anonymous memory of most of the guest in base pages (hog), of which one page in `hole_step` is dropped all
---                over: free memory then consists of single pages in movable pageblocks. It goes on while the two others run:
---                drops pages at random and touches them again (churn), as long as they do.
+--   fragmenter   2 GB of base pages (hog) of which it drops some at random and touches them again (churn), and beside them
+--                64 MB that it maps anew each time with huge pages allowed (again): the mail counts some 300 compact_stall, so
+--                somebody asks for huge pages all the while. hole_step drops one page of so many all over the hog at the start:
+--                free memory is then single pages in movable pageblocks, and each costs the base a steal (131 072 holes at 4).
+--                With huge = true the hog has huge pages too, and there is less to steal.
 --   files        files that the walk meets: some 400 000 is a usual root file system; each costs a dentry and an ext4 inode,
 --                about 1.2 KB of reclaimable slab, and on the device 40 bytes of a directory block and 256 of the inode table
 --                (mkfs.ext4), which come through the page cache of the device.
@@ -25,7 +27,9 @@ scenario {
 
   options = {
     { name = "hog",        kind = "size", default = "2G", min = "2M", multiple = "2M", help = "memory of the fragmenter" },
-    { name = "hole_step",  kind = "int",  default = 4, min = 0, max = 512, help = "it drops one page of so many; 0: none" },
+    { name = "huge",       kind = "bool", default = false, help = "the hog may have huge pages" },
+    { name = "again",      kind = "size", default = "64M", min = "0", multiple = "2M", help = "memory that it maps anew again and again" },
+    { name = "hole_step",  kind = "int",  default = 0, min = 0, max = 512, help = "it drops one page of so many; 0: none" },
     { name = "churn",      kind = "int",  default = 2048, min = 0, max = 1000000, help = "pages that it drops and refaults at a time; 0: it rests" },
     { name = "files",      kind = "int",  default = 400000, min = 1, max = 100000000, help = "files that the directory walk meets" },
     { name = "directory",  kind = "int",  default = 64, min = 1, max = 1000, help = "files in a directory" },
@@ -66,14 +70,21 @@ end
 local fragmented, walked, finished = false, false, false
 
 local function fragmenter()
-  local memory = map(part_bytes(options.hog, machine.huge), "nohuge")
+  local bytes = part_bytes(options.hog, machine.huge)
+  local memory = options.huge and map(bytes) or map(bytes, "nohuge")
   touch(memory)
   if options.hole_step > 0 then
     advise(memory, "dontneed", { stride = options.hole_step * machine.page })
   end
+  local again = options.again > 0 and map(part_bytes(options.again, machine.huge)) or nil
   fragmented = true
   while not finished do
     if options.churn > 0 then refault(memory, options.churn) end
+    if options.again > 0 then
+      unmap(again)
+      again = map(part_bytes(options.again, machine.huge))
+      touch(again)
+    end
     sleep(10 * ms)
   end
 end
