@@ -65,3 +65,29 @@ int fl_base_proactive_no_order(const struct fl_proactive_order_facts *facts)
 	(void)facts;
 	return -1;
 }
+
+unsigned int fl_base_charge_range(const struct fl_khugepaged_charge_facts *facts)
+{
+	return facts->pages;
+}
+
+unsigned int fl_base_charge_visited(const struct fl_khugepaged_charge_facts *facts)
+{
+	return facts->visited ? facts->visited : 1;
+}
+
+bool fl_base_lazyfree_is_ordinary(const struct fl_khugepaged_lazyfree_facts *facts)
+{
+	(void)facts;
+	return false;
+}
+
+bool fl_base_refuse_clean_lazyfree(const struct fl_khugepaged_lazyfree_facts *facts)
+{
+	return !facts->droppable && !facts->pte_dirty;
+}
+
+bool fl_base_keep_droppable(const struct fl_collapse_lazyfree_facts *facts)
+{
+	return facts->droppable;
+}

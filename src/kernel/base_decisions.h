@@ -23,4 +23,13 @@ unsigned int fl_base_score_pmd_order(const struct fl_score_order_facts *facts);
 bool fl_base_never_beside_kswapd(const struct fl_beside_kswapd_facts *facts);
 int fl_base_proactive_no_order(const struct fl_proactive_order_facts *facts);
 
+/* What a range costs of khugepaged's budget: its pages, whatever was looked at (6.12) or the entries looked at (7.3). */
+unsigned int fl_base_charge_range(const struct fl_khugepaged_charge_facts *facts);
+unsigned int fl_base_charge_visited(const struct fl_khugepaged_charge_facts *facts);
+/* Lazyfree pages are like any others (6.12), or one clean one outside VM_DROPPABLE is enough to give up (7.3). */
+bool fl_base_lazyfree_is_ordinary(const struct fl_khugepaged_lazyfree_facts *facts);
+bool fl_base_refuse_clean_lazyfree(const struct fl_khugepaged_lazyfree_facts *facts);
+/* Only memory that is born lazyfree stays so. */
+bool fl_base_keep_droppable(const struct fl_collapse_lazyfree_facts *facts);
+
 #endif

@@ -12,7 +12,10 @@
 	X(mobility_claim) \
 	X(mobility_steal) \
 	X(mobility_capture) \
-	X(no_thp_min_free)
+	X(no_thp_min_free) \
+	X(lazyfree_skip) \
+	X(khugepaged_progress) \
+	X(lazyfree_collapse)
 
 #define FL_PATCH_DECLARE(name) extern const struct fl_patch fl_patch_##name;
 FL_PATCHES(FL_PATCH_DECLARE)

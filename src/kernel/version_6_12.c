@@ -76,6 +76,12 @@ static unsigned int pgd_order(const struct fl_no_facts *facts)
 	return 1; /* page table isolation is built in: a kernel and a user half, always */
 }
 
+/* The PMD size alone. */
+static uint32_t khugepaged_orders(const struct fl_khugepaged_order_facts *facts)
+{
+	return 1u << facts->pmd_order;
+}
+
 static const char *const contains[] = { "guard-accounting", NULL };
 
 const struct fl_kernel_version fl_version_6_12 = {
@@ -119,6 +125,13 @@ const struct fl_kernel_version fl_version_6_12 = {
 		.reclaimable_counts_free = fl_base_yes,
 		.compaction_ready_adds_high = fl_base_yes,
 		.swap_cache_is_xarray = fl_base_yes,
+		.khugepaged_charge = fl_base_charge_range,
+		.khugepaged_refuses_lazyfree = fl_base_lazyfree_is_ordinary,
+		.collapse_keeps_lazyfree = fl_base_keep_droppable,
+		.collapse_needs_writable = fl_base_yes,
+		.khugepaged_orders = khugepaged_orders,
+		.khugepaged_collapses_mthp = fl_base_no,
+		.khugepaged_leaves_disabled_at_once = fl_base_no,
 		.slab_has_sheaves = fl_base_no,
 	},
 	.facts = {
@@ -158,6 +171,13 @@ const struct fl_kernel_version fl_version_6_12 = {
 		[FL_DECISION_reclaimable_counts_free] = { FL_FACT_SOURCE, "zone_reclaimable_pages" },
 		[FL_DECISION_compaction_ready_adds_high] = { FL_FACT_SOURCE, "compaction_ready" },
 		[FL_DECISION_swap_cache_is_xarray] = { FL_FACT_SOURCE, "add_to_swap_cache" },
+		[FL_DECISION_khugepaged_charge] = { FL_FACT_SOURCE, "khugepaged_scan_mm_slot" },
+		[FL_DECISION_khugepaged_refuses_lazyfree] = { FL_FACT_SOURCE, "hpage_collapse_scan_pmd" },
+		[FL_DECISION_collapse_keeps_lazyfree] = { FL_FACT_SOURCE, "folio_add_new_anon_rmap" },
+		[FL_DECISION_collapse_needs_writable] = { FL_FACT_SOURCE, "hpage_collapse_scan_pmd" },
+		[FL_DECISION_khugepaged_orders] = { FL_FACT_SOURCE, "khugepaged_enter_vma" },
+		[FL_DECISION_khugepaged_collapses_mthp] = { FL_FACT_SOURCE, "hpage_collapse_scan_pmd" },
+		[FL_DECISION_khugepaged_leaves_disabled_at_once] = { FL_FACT_SOURCE, "khugepaged_scan_mm_slot" },
 		[FL_DECISION_slab_has_sheaves] = { FL_FACT_SOURCE, "slab_alloc_node" },
 	},
 };

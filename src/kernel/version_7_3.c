@@ -85,7 +85,13 @@ static unsigned int pgd_order(const struct fl_no_facts *facts)
 	return 0; /* CPUs that need page table isolation get order 1; those of today do not */
 }
 
-static const char *const contains[] = { "guard-accounting", NULL };
+/* Every anonymous size from order 2 up. */
+static uint32_t khugepaged_orders(const struct fl_khugepaged_order_facts *facts)
+{
+	return (2u << facts->pmd_order) - 4u;
+}
+
+static const char *const contains[] = { "guard-accounting", "lazyfree-skip", "khugepaged-progress", NULL };
 
 const struct fl_kernel_version fl_version_7_3 = {
 	.name = "7.3",
@@ -128,6 +134,13 @@ const struct fl_kernel_version fl_version_7_3 = {
 		.reclaimable_counts_free = fl_base_no,
 		.compaction_ready_adds_high = fl_base_no,
 		.swap_cache_is_xarray = fl_base_no,
+		.khugepaged_charge = fl_base_charge_visited,
+		.khugepaged_refuses_lazyfree = fl_base_refuse_clean_lazyfree,
+		.collapse_keeps_lazyfree = fl_base_keep_droppable,
+		.collapse_needs_writable = fl_base_no,
+		.khugepaged_orders = khugepaged_orders,
+		.khugepaged_collapses_mthp = fl_base_yes,
+		.khugepaged_leaves_disabled_at_once = fl_base_yes,
 		.slab_has_sheaves = fl_base_yes,
 	},
 	.facts = {
@@ -167,6 +180,13 @@ const struct fl_kernel_version fl_version_7_3 = {
 		[FL_DECISION_reclaimable_counts_free] = { FL_FACT_SOURCE, "zone_reclaimable_pages" },
 		[FL_DECISION_compaction_ready_adds_high] = { FL_FACT_SOURCE, "compaction_ready" },
 		[FL_DECISION_swap_cache_is_xarray] = { FL_FACT_INFERRED, "swap_table_alloc" },
+		[FL_DECISION_khugepaged_charge] = { FL_FACT_SOURCE, "collapse_scan_pmd" },
+		[FL_DECISION_khugepaged_refuses_lazyfree] = { FL_FACT_SOURCE, "collapse_scan_pmd" },
+		[FL_DECISION_collapse_keeps_lazyfree] = { FL_FACT_SOURCE, "folio_add_new_anon_rmap" },
+		[FL_DECISION_collapse_needs_writable] = { FL_FACT_SOURCE, "collapse_scan_pmd" },
+		[FL_DECISION_khugepaged_orders] = { FL_FACT_SOURCE, "khugepaged_enter_vma" },
+		[FL_DECISION_khugepaged_collapses_mthp] = { FL_FACT_SOURCE, "mthp_collapse" },
+		[FL_DECISION_khugepaged_leaves_disabled_at_once] = { FL_FACT_SOURCE, "collapse_scan_mm_slot" },
 		[FL_DECISION_slab_has_sheaves] = { FL_FACT_SOURCE, "alloc_from_pcs" },
 	},
 };

@@ -13,6 +13,7 @@
 #include "machine/census.h"
 #include "mm/compaction.h"
 #include "mm/dcache.h"
+#include "mm/khugepaged.h"
 #include "mm/oom_kill.h"
 #include "mm/page_alloc.h"
 #include "mm/page_writeback.h"
@@ -215,7 +216,7 @@ static void tick(struct fl_timer *timer, void *arg)
 	fl_timer_set(vm->sim, timer, fl_sim_now(vm->sim) + TICK_NS, tick, vm);
 }
 
-/* The daemons of the node: a task of its own each. khugepaged will be started here too. */
+/* The daemons of the node: a task of its own each. */
 static void start_daemons(struct fl_backend *vm)
 {
 	char name[32];
@@ -230,6 +231,7 @@ static void start_daemons(struct fl_backend *vm)
 	fl_kswapd_start(vm->mem);
 	fl_kcompactd_new(vm->mem);
 	fl_flusher_start(vm->mem);
+	fl_khugepaged_start(vm->mem);
 	fl_timer_set(vm->sim, &vm->tick, TICK_NS, tick, vm);
 }
 

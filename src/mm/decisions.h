@@ -141,6 +141,29 @@ struct fl_failure_facts {
 	bool boosted; /* the run began with a watermark boost */
 };
 
+/* khugepaged has looked at a range of a PMD entry: what does that cost of its budget? */
+struct fl_khugepaged_charge_facts {
+	unsigned int visited; /* entries looked at, the failing one included; 0: no table, or mapped huge */
+	unsigned int pages;   /* of a range */
+};
+
+/* khugepaged meets a lazyfree folio: is the whole range given up? */
+struct fl_khugepaged_lazyfree_facts {
+	bool droppable; /* the VMA is VM_DROPPABLE */
+	bool pte_dirty; /* written to since MADV_FREE */
+};
+
+/* A range collapses: does the new folio stay lazyfree? */
+struct fl_collapse_lazyfree_facts {
+	bool droppable;
+	bool all_lazyfree; /* every present page is lazyfree and clean */
+};
+
+/* Sizes for which a VMA is of interest to khugepaged, as a mask of orders. */
+struct fl_khugepaged_order_facts {
+	unsigned int pmd_order;
+};
+
 /* Facts for decisions that depend on the version alone. */
 struct fl_no_facts {
 	char unused;
@@ -219,6 +242,20 @@ struct fl_no_facts {
 	  "does direct reclaim ask for the high mark and the gap besides suitability before it leaves off for compaction") \
 	X(swap_cache_is_xarray, bool, struct fl_no_facts, \
 	  "is the swap cache an xarray with leaves from slab instead of a table for each cluster") \
+	X(khugepaged_charge, unsigned int, struct fl_khugepaged_charge_facts, \
+	  "what a scanned range costs of khugepaged's pages_to_scan") \
+	X(khugepaged_refuses_lazyfree, bool, struct fl_khugepaged_lazyfree_facts, \
+	  "does khugepaged give up a range at this lazyfree page") \
+	X(collapse_keeps_lazyfree, bool, struct fl_collapse_lazyfree_facts, \
+	  "does the folio of a collapsed range stay lazyfree") \
+	X(collapse_needs_writable, bool, struct fl_no_facts, \
+	  "must a range have a writable entry to be collapsed") \
+	X(khugepaged_orders, uint32_t, struct fl_khugepaged_order_facts, \
+	  "sizes that make a VMA a matter for khugepaged, as a mask") \
+	X(khugepaged_collapses_mthp, bool, struct fl_no_facts, \
+	  "does khugepaged collapse to sizes below the PMD's") \
+	X(khugepaged_leaves_disabled_at_once, bool, struct fl_no_facts, \
+	  "does khugepaged leave an address space at once when THP is found disabled for it in mid-scan") \
 	X(slab_has_sheaves, bool, struct fl_no_facts, \
 	  "are slab objects cached in per-CPU sheaves instead of CPU partial slabs")
 

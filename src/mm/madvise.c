@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "mm/huge_memory.h"
+#include "mm/khugepaged.h"
 #include "mm/memory.h"
 #include "mm/mm_internal.h"
 #include "mm/rmap.h"
@@ -204,9 +205,20 @@ static int advise_huge(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *
 	int result = fl_vma_change_flags(mem, who, mm, start, end, yes ? FL_VM_HUGEPAGE : FL_VM_NOHUGEPAGE,
 					 yes ? FL_VM_NOHUGEPAGE : FL_VM_HUGEPAGE);
 
-	if (yes && fl_thp_orders(mem, FL_VM_HUGEPAGE, mm->thp_disabled))
-		fl_khugepaged_register(mem, mm);
+	for (uint32_t at = fl_vma_position(mem, mm, start); yes && at < mm->vmas; at++) {
+		if (fl_vma_at(mem, mm, at)->start >= end)
+			break;
+		fl_khugepaged_enter_vma(mem, mm, fl_vma_at(mem, mm, at));
+	}
 	return result;
+}
+
+static int collapse_piece(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, const struct fl_vma *vma,
+			  fl_vpn start, fl_vpn end, uint64_t *sum)
+{
+	(void)vma;
+	(void)sum;
+	return mem->mms->collapse ? mem->mms->collapse(mem, who, mm, start, end - start) : -EINVAL;
 }
 
 int fl_madvise(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn start, uint32_t pages,
@@ -228,7 +240,7 @@ int fl_madvise(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_v
 	case FL_MADV_FREE:
 		return each_piece(mem, who, mm, start, end, free_piece, &sum);
 	case FL_MADV_COLLAPSE:
-		return mem->mms->collapse ? mem->mms->collapse(mem, who, mm, start, pages) : -EINVAL;
+		return each_piece(mem, who, mm, start, end, collapse_piece, &sum);
 	}
 	return -EINVAL;
 }

@@ -30,6 +30,7 @@ struct fl_thp_state;
 struct fl_ipc_table;
 struct fl_dcache;
 struct fl_stack_cache;
+struct fl_khugepaged;
 
 /* Geometry of a machine: plain data, made by the machine room. */
 #define FL_GEOMETRY_RANGES 64
@@ -204,6 +205,7 @@ struct fl_mem {
 	struct fl_pagetables *pagetables; /* pagetable.h */
 	struct fl_slabs *slab;           /* slab.h */
 	struct fl_thp_state *thp;        /* huge_memory.h */
+	struct fl_khugepaged *khugepaged; /* khugepaged.h */
 	struct fl_ipc_table *ipc;        /* ipc.h */
 	struct fl_dcache *dcache;        /* dcache.h */
 	struct fl_stack_cache *stacks;   /* process.h: one a CPU */

@@ -147,6 +147,14 @@ static enum step swap_page(struct fault *f, fl_pte pte)
 	return STEP_DONE;
 }
 
+bool fl_swap_fault(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn vpn)
+{
+	struct fault f = { .mem = mem, .who = who, .mm = mm, .vpn = vpn, .generation = mm->generation };
+
+	f.vma = *fl_vma_find(mem, mm, vpn);
+	return swap_page(&f, fl_pte_look(mem, mm, vpn)) != STEP_OOM;
+}
+
 /* ---- Files ---- */
 
 static uint32_t file_index(const struct fault *f, fl_vpn vpn)

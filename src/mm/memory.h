@@ -36,6 +36,10 @@ struct fl_touched fl_touch_range(struct fl_mem *mem, struct fl_caller *who, stru
 struct fl_touched fl_touch_pages(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn base,
 				 const uint32_t *index, uint32_t count, bool write);
 
+/* do_swap_page() for khugepaged: reads the swap entry at vpn in, as a fault would, uncounted. False: no memory. True also when
+ * the entry has changed meanwhile. May switch. */
+bool fl_swap_fault(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn vpn);
+
 /* zap_page_range(): frees what is mapped in the range; tables stay. Base pages unmapped. Safe points inside. */
 uint64_t fl_zap_range(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn start, fl_vpn end);
 

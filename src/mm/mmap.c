@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "base/hash.h"
+#include "mm/khugepaged.h"
 #include "mm/memory.h"
 #include "mm/mm_internal.h"
 #include "mm/page_alloc.h"
@@ -277,6 +278,7 @@ static bool merge_next(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *
 	}
 	left->end = right->end;
 	vma_remove(mem, who, mm, position + 1);
+	fl_khugepaged_enter_vma(mem, mm, fl_vma_at(mem, mm, position));
 	return true;
 }
 
@@ -433,6 +435,7 @@ int fl_munmap(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vp
 void fl_mm_exit(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm)
 {
 	mm->dying = true;
+	fl_khugepaged_exit(mem, mm);
 	fl_lru_add_drain(mem, who);
 	for (uint32_t i = 0; i < mm->vmas; i++)
 		fl_zap_range(mem, who, mm, fl_vma_at(mem, mm, i)->start, fl_vma_at(mem, mm, i)->end);

@@ -7,6 +7,7 @@
 #include "mm/dcache.h"
 #include "mm/huge_memory.h"
 #include "mm/ipc.h"
+#include "mm/khugepaged.h"
 #include "mm/mm_internal.h"
 #include "mm/process.h"
 #include "mm/slab.h"
@@ -18,6 +19,7 @@ void fl_proc_init(struct fl_mem *mem)
 	fl_pagetable_init(mem);
 	fl_mmap_init(mem);
 	fl_huge_memory_init(mem);
+	fl_khugepaged_init(mem);
 	fl_slab_init(mem);
 	fl_process_init(mem);
 	fl_ipc_init(mem);
@@ -30,6 +32,7 @@ void fl_proc_fini(struct fl_mem *mem)
 	fl_ipc_fini(mem);
 	fl_process_fini(mem);
 	fl_slab_fini(mem);
+	fl_khugepaged_fini(mem);
 	fl_huge_memory_fini(mem);
 	fl_mmap_fini(mem);
 	fl_pagetable_fini(mem);
@@ -42,6 +45,7 @@ uint64_t fl_proc_hash(const struct fl_mem *mem, uint64_t hash)
 	hash = fl_mmap_hash(mem, hash);
 	hash = fl_slab_hash(mem, hash);
 	hash = fl_ipc_hash(mem, hash);
+	hash = fl_khugepaged_hash(mem, hash);
 	hash = fl_hash_u64(hash, mem->thp->queue_length);
 	return fl_hash_u64(hash, (uint64_t)mem->thp->zero_page << 32 | mem->thp->zero_users);
 }
@@ -144,6 +148,7 @@ void fl_proc_check(struct fl_mem *mem)
 {
 	fl_lru_check(mem);
 	fl_huge_memory_check(mem);
+	fl_khugepaged_check(mem);
 	fl_slab_check(mem);
 	for (uint32_t id = 0; id < fl_mm_ids(mem); id++) {
 		const struct fl_mm *mm = fl_mm_of(mem, id);

@@ -10,6 +10,7 @@
 
 #include "base/names.h"
 #include "mm/compaction.h"
+#include "mm/khugepaged.h"
 #include "mm/pcp.h"
 #include "mm/watermark.h"
 
@@ -18,7 +19,7 @@ static const char *const thp_size_words[] = { "never", "madvise", "always", "inh
 static const char *const thp_defrag_words[] = { "never", "madvise", "defer", "defer+madvise", "always", NULL };
 
 /* What follows a write. */
-enum after { NOTHING, WATERMARKS, PCP, THP, PROACTIVE };
+enum after { NOTHING, WATERMARKS, PCP, THP, PROACTIVE, KHUGEPAGED_SLEEPS };
 
 struct entry {
 	struct fl_tunable tunable;
@@ -72,9 +73,9 @@ static const struct entry entries[] = {
 	{ { "khugepaged.pages_to_scan", "budget of one wake-up", 1, 1u << 30, NULL },
 	  SETTING(khugepaged_pages_to_scan), NOTHING },
 	{ { "khugepaged.scan_sleep_millisecs", "sleep between wake-ups", 0, 1u << 30, NULL },
-	  SETTING(khugepaged_scan_sleep_ms), NOTHING },
+	  SETTING(khugepaged_scan_sleep_ms), KHUGEPAGED_SLEEPS },
 	{ { "khugepaged.alloc_sleep_millisecs", "sleep after a failed allocation", 0, 1u << 30, NULL },
-	  SETTING(khugepaged_alloc_sleep_ms), NOTHING },
+	  SETTING(khugepaged_alloc_sleep_ms), KHUGEPAGED_SLEEPS },
 	{ { "khugepaged.max_ptes_none", "empty entries that a collapse may fill", 0, 1u << 14, NULL },
 	  SETTING(khugepaged_max_ptes_none), NOTHING },
 	{ { "khugepaged.max_ptes_swap", "swapped entries that a collapse may read in", 0, 1u << 14, NULL },
@@ -219,6 +220,10 @@ static void after_write(struct fl_mem *mem, struct fl_caller *who, enum after af
 		break;
 	case THP:
 		fl_set_recommended_min_free(mem);
+		fl_khugepaged_settings_written(mem, false);
+		break;
+	case KHUGEPAGED_SLEEPS:
+		fl_khugepaged_settings_written(mem, true);
 		break;
 	case PROACTIVE:
 		if (who)

@@ -34,6 +34,8 @@
 	X(thp_underused_split_page) X(thp_split_pmd) X(thp_scan_exceed_none_pte) X(thp_scan_exceed_swap_pte) \
 	X(thp_scan_exceed_share_pte) X(thp_zero_page_alloc) X(thp_zero_page_alloc_failed) X(thp_swpout) \
 	X(thp_swpout_fallback) X(swap_ra) X(swap_ra_hit) X(balloon_migrate) \
+	X(khugepaged_pages_collapsed) X(khugepaged_full_scans) X(khugepaged_wakeups) X(khugepaged_ranges_scanned) \
+	X(khugepaged_progress) \
 	X(watermark_boosts) X(fl_thp_freelist_hits)
 
 #define FL_VM_ENUM(name) FL_VM_##name,
