@@ -273,25 +273,35 @@ static void khugepaged_body(struct fl_task *task, void *arg)
 	}
 }
 
+/* start_stop_khugepaged(): without THP there is no such thread; one that is there waits while THP is off. */
+static void start_if_enabled(struct fl_mem *mem)
+{
+	struct fl_khugepaged *k = mem->khugepaged;
+
+	if (!k->may_start || k->who.task || !is_enabled(mem))
+		return;
+	k->who = (struct fl_caller){ .task = fl_task_new(mem->sim, "khugepaged", true), .flags = FL_PF_KTHREAD,
+				     .actor = FL_ACTOR_KHUGEPAGED, .trigger = FL_TRIGGER_SCAN };
+	k->who.task->owner = k;
+	fl_task_set_nice(k->who.task, 19);
+	fl_task_start(k->who.task, khugepaged_body, mem);
+}
+
 void fl_khugepaged_settings_written(struct fl_mem *mem, bool sleeps)
 {
 	struct fl_khugepaged *k = mem->khugepaged;
 
 	k->woken |= sleeps;
+	start_if_enabled(mem);
 	if (sleeps || has_work(mem))
 		fl_wake_all(&k->wait);
 }
 
 void fl_khugepaged_start(struct fl_mem *mem)
 {
-	struct fl_khugepaged *k = mem->khugepaged;
-
-	FL_ASSERT(mem->sim && !k->who.task);
-	k->who = (struct fl_caller){ .task = fl_task_new(mem->sim, "khugepaged", true), .flags = FL_PF_KTHREAD,
-				     .actor = FL_ACTOR_KHUGEPAGED, .trigger = FL_TRIGGER_SCAN };
-	k->who.task->owner = k;
-	fl_task_set_nice(k->who.task, 19);
-	fl_task_start(k->who.task, khugepaged_body, mem);
+	FL_ASSERT(mem->sim);
+	mem->khugepaged->may_start = true;
+	start_if_enabled(mem);
 }
 
 /* ---- Life ---- */

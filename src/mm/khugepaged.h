@@ -44,6 +44,7 @@ struct fl_khugepaged {
 	uint32_t first, last;  /* of the list: mm id + 1, 0 for none; links are in the address spaces */
 	uint32_t cursor_mm;    /* mm id + 1; 0: at the head */
 	fl_vpn cursor;
+	bool may_start;        /* there is a machine for its task to run on */
 	bool woken;            /* scan_sleep or alloc_sleep was written: the sleep is over */
 	bool gone;             /* the address space under the cursor exited while it was being worked on */
 	uint64_t results[FL_SCAN_COUNT]; /* of ranges, since boot */
@@ -54,7 +55,8 @@ void fl_khugepaged_fini(struct fl_mem *mem);
 uint64_t fl_khugepaged_hash(const struct fl_mem *mem, uint64_t hash);
 void fl_khugepaged_check(struct fl_mem *mem);
 
-/* Makes the daemon's task. It works only while THP settings start it and something is registered. */
+/* From now on THP settings start the daemon's task, at once or when they are written. It works while they do not stop it and
+ * something is registered. */
 void fl_khugepaged_start(struct fl_mem *mem);
 /* The settings that start and stop it were written; or the sleeps, which ends the one under way. */
 void fl_khugepaged_settings_written(struct fl_mem *mem, bool sleeps);
