@@ -2,6 +2,8 @@
  * tests/mm/pressure_test.c - a random load that wants several times the memory there is, in virtual time, with kswapd,
  * kcompactd, flusher, swap and disk: no invariant breaks, and the same seed gives the same state.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -294,7 +296,28 @@ static void test_the_same_seed_gives_the_same_state(void **state)
 	load_end(&load);
 }
 
-int main(void)
+/* A long run by hand: KERNEL, memory in MiB, virtual seconds, seed; says how it went every minute. */
+static int long_run(char **argument)
+{
+	struct load load = { 0 };
+	unsigned int mib = (unsigned int)strtoul(argument[1], NULL, 10), seconds = (unsigned int)strtoul(argument[2], NULL, 10);
+
+	load_start(&load, argument[0], mib / 2, strtoull(argument[3], NULL, 10));
+	for (unsigned int s = 1; s <= seconds; s++) {
+		fl_sim_run(load.sim, s * FL_S_NS);
+		fl_mem_check(load.f.mem);
+		if (s % 60 == 0 || s == seconds)
+			printf("%s: %u s, %lu faults, %lu reclaimed, %lu migrated, %lu kills\n", argument[0], s,
+			       counter(&load.f, FL_VM_pgfault),
+			       counter(&load.f, FL_VM_pgsteal_kswapd) + counter(&load.f, FL_VM_pgsteal_direct),
+			       counter(&load.f, FL_VM_pgmigrate_success), counter(&load.f, FL_VM_oom_kill));
+		fflush(stdout);
+	}
+	load_end(&load);
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_minute_of_pressure_at_64_mib_breaks_no_invariant),
@@ -303,5 +326,7 @@ int main(void)
 		cmocka_unit_test(test_the_same_seed_gives_the_same_state),
 	};
 
+	if (argc == 5)
+		return long_run(argv + 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
