@@ -1,6 +1,8 @@
 /* kernel/base_decisions.c - decisions that several base versions share. */
 #include "kernel/base_decisions.h"
 
+#include "mm/compaction.h"
+
 bool fl_base_yes(const struct fl_no_facts *facts)
 {
 	(void)facts;
@@ -90,4 +92,18 @@ bool fl_base_refuse_clean_lazyfree(const struct fl_khugepaged_lazyfree_facts *fa
 bool fl_base_keep_droppable(const struct fl_collapse_lazyfree_facts *facts)
 {
 	return facts->droppable;
+}
+
+unsigned int fl_base_effective_free(const struct fl_effective_free_facts *facts)
+{
+	if (!facts->defrag_mode || !facts->order)
+		return 0;
+	return facts->test == FL_FREE_TEST_KSWAPD_BALANCED || facts->test == FL_FREE_TEST_SUIT_KCOMPACTD
+		       ? facts->pageblock_order
+		       : 0;
+}
+
+bool fl_base_compact_first(const struct fl_compact_first_facts *facts)
+{
+	return facts->order > facts->costly_order || (facts->order > 0 && facts->type != FL_MOVABLE);
 }

@@ -22,6 +22,10 @@ bool fl_base_skip_folio(const struct fl_skip_isolation_facts *facts);
 unsigned int fl_base_score_pmd_order(const struct fl_score_order_facts *facts);
 bool fl_base_never_beside_kswapd(const struct fl_beside_kswapd_facts *facts);
 int fl_base_proactive_no_order(const struct fl_proactive_order_facts *facts);
+/* NR_FREE_PAGES_BLOCKS under vm.defrag_mode: for kswapd's balance and for kcompactd, not for direct compaction. */
+unsigned int fl_base_effective_free(const struct fl_effective_free_facts *facts);
+/* Costly orders, and every order of what cannot move. */
+bool fl_base_compact_first(const struct fl_compact_first_facts *facts);
 
 /* What a range costs of khugepaged's budget: its pages, whatever was looked at (6.12) or the entries looked at (7.3). */
 unsigned int fl_base_charge_range(const struct fl_khugepaged_charge_facts *facts);

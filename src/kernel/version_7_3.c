@@ -3,7 +3,6 @@
  */
 #include "kernel/base_decisions.h"
 #include "kernel/versions.h"
-#include "mm/compaction.h"
 
 static bool pcp_free_high(const struct fl_pcp_facts *facts)
 {
@@ -43,16 +42,6 @@ static unsigned int proactive_high(const struct fl_proactive_mark_facts *facts)
 	unsigned int leeway = facts->low / 2 < 10 ? facts->low / 2 : 10;
 
 	return facts->low + leeway > 100 ? 100 : facts->low + leeway;
-}
-
-/* NR_FREE_PAGES_BLOCKS under vm.defrag_mode: for kswapd's balance and for kcompactd, not for direct compaction. */
-static unsigned int effective_free_order(const struct fl_effective_free_facts *facts)
-{
-	if (!facts->defrag_mode || !facts->order)
-		return 0;
-	return facts->test == FL_FREE_TEST_KSWAPD_BALANCED || facts->test == FL_FREE_TEST_SUIT_KCOMPACTD
-		       ? facts->pageblock_order
-		       : 0;
 }
 
 /* hugepage_enabled(): the global switch alone, or any anonymous size. */
@@ -119,7 +108,7 @@ const struct fl_kernel_version fl_version_7_3 = {
 		.proactive_high = proactive_high,
 		.proactive_beside_kswapd = fl_base_never_beside_kswapd,
 		.proactive_order = fl_base_proactive_no_order,
-		.effective_free_order = effective_free_order,
+		.effective_free_order = fl_base_effective_free,
 		.thp_raises_min_free = thp_raises_min_free,
 		.min_free_for_thp = fl_base_min_free_raise,
 		.has_defrag_mode = fl_base_yes,
@@ -128,6 +117,7 @@ const struct fl_kernel_version fl_version_7_3 = {
 		.dontneed_frees_tables = fl_base_yes,
 		.zero_page_write_tries_huge = fl_base_yes,
 		.slowpath_compacts_in_loop = fl_base_yes,
+		.compact_first = fl_base_compact_first,
 		.reclaim_writes_dirty_file = reclaim_writes_dirty_file,
 		.progress_clears_failures = progress_clears_failures,
 		.kswapd_counts_failure = kswapd_counts_failure,
@@ -174,6 +164,7 @@ const struct fl_kernel_version fl_version_7_3 = {
 		[FL_DECISION_dontneed_frees_tables] = { FL_FACT_SOURCE, "zap_pte_range" },
 		[FL_DECISION_zero_page_write_tries_huge] = { FL_FACT_SOURCE, "do_huge_zero_wp_pmd" },
 		[FL_DECISION_slowpath_compacts_in_loop] = { FL_FACT_SOURCE, "__alloc_pages_slowpath" },
+		[FL_DECISION_compact_first] = { FL_FACT_SOURCE, "__alloc_pages_slowpath" },
 		[FL_DECISION_reclaim_writes_dirty_file] = { FL_FACT_SOURCE, "shrink_folio_list" },
 		[FL_DECISION_progress_clears_failures] = { FL_FACT_SOURCE, "shrink_node" },
 		[FL_DECISION_kswapd_counts_failure] = { FL_FACT_SOURCE, "balance_pgdat" },

@@ -21,7 +21,8 @@ struct fl_compact_control {
 	unsigned int highest_zoneidx;
 	uint32_t alloc_flags;
 	enum fl_migrate_mode mode;
-	unsigned int run_score_order; /* snapshot for the skip rule of proactive runs */
+	unsigned int run_score_order; /* snapshots for the skip rule of runs of whole nodes */
+	uint32_t run_always;
 	bool direct_compaction, proactive_compaction;
 	bool whole_zone, ignore_skip_hint, ignore_block_suitable;
 	bool finish_pageblock, contended;
@@ -138,6 +139,9 @@ void fl_isolate_freepages(struct fl_mem *mem, struct fl_caller *who, struct fl_c
 bool fl_suitable_migration_target(const struct fl_mem *mem, const struct fl_compact_control *cc, fl_pfn block_start);
 
 /* ---- kcompactd.c ---- */
+
+/* The decision of that name: kswapd runs; may a proactive run start, or go on? */
+bool fl_proactive_beside_kswapd(const struct fl_mem *mem, bool at_start);
 
 /* compact_node(): all populated zones, order -1 (or what proactive_order says). May switch. */
 void fl_compact_node(struct fl_mem *mem, struct fl_caller *who, bool proactive);

@@ -7,6 +7,7 @@
  */
 #include "mm/compact_control.h"
 #include "mm/swap.h"
+#include "mm/sysctl.h"
 #include "mm/vmscan.h"
 
 /* ---- Skip hints and cached positions: facts 3.4 ---- */
@@ -177,14 +178,18 @@ static bool wait_for_isolated(struct fl_mem *mem, struct fl_caller *who, const s
 
 static bool skip_on_order(const struct fl_mem *mem, const struct fl_compact_control *cc, unsigned int order)
 {
-	return mem->decide.compact_skip_folio(&(struct fl_skip_isolation_facts){
+	struct fl_skip_isolation_facts facts = {
 		.target_order = cc->order,
 		.folio_order = order,
 		.pageblock_order = mem->pageblock_order,
 		.proactive = cc->proactive_compaction,
 		.run_score_order = cc->run_score_order,
-		.score_order = fl_proactive_score_order(mem),
-	});
+		.run_always = cc->run_always,
+	};
+
+	fl_thp_orders_of(mem, &facts.thp);
+	facts.score_order = mem->decide.proactive_score_order(&(struct fl_score_order_facts){ .thp = facts.thp });
+	return mem->decide.compact_skip_folio(&facts);
 }
 
 /* May this folio on an LRU list be taken at all (facts 3.2 step 8)? */

@@ -196,8 +196,7 @@ static enum fl_compact_result finished_proactive(struct fl_mem *mem, struct fl_c
 {
 	unsigned int order = fl_proactive_score_order(mem);
 
-	if (fl_kswapd_is_running(mem) && !mem->decide.proactive_beside_kswapd(&(struct fl_beside_kswapd_facts){
-						 .score_order = order, .costly_order = FL_COSTLY_ORDER }))
+	if (fl_kswapd_is_running(mem) && !fl_proactive_beside_kswapd(mem, false))
 		return FL_COMPACT_PARTIAL_SKIPPED;
 	if (fl_fragmentation_score_zone(cc->zone, order) > fl_fragmentation_score_wmark(mem, true))
 		return FL_COMPACT_CONTINUE;

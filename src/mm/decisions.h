@@ -92,6 +92,7 @@ struct fl_proactive_mark_facts {
 struct fl_beside_kswapd_facts {
 	bool at_start; /* the gate before a run; else the test inside it */
 	unsigned int score_order, costly_order;
+	struct fl_thp_orders thp;
 };
 
 /* compact_control.order of a proactive run; -1 turns off suitability, fast searches and targets kept for the order. */
@@ -107,6 +108,16 @@ struct fl_skip_isolation_facts {
 	bool proactive;
 	unsigned int run_score_order; /* score order at the start of this run */
 	unsigned int score_order;     /* score order by the settings now */
+	uint32_t run_always;          /* thp.always at the start of this run; proactive and manual only */
+	struct fl_thp_orders thp;     /* as set now */
+};
+
+/* Does a request that may reclaim and compact do the latter first? */
+struct fl_compact_first_facts {
+	unsigned int order, costly_order;
+	unsigned int type;
+	bool order_0_ok; /* some zone of the request stands above its min mark for single pages */
+	struct fl_thp_orders thp;
 };
 
 /* May a direct compactor scan this pageblock for pages to move away? */
@@ -230,6 +241,8 @@ struct fl_no_facts {
 	  "does a write to the huge zero page ask for a huge folio") \
 	X(slowpath_compacts_in_loop, bool, struct fl_no_facts, \
 	  "is the first compaction of the slow path a pass of its loop, so that NORETRY requests still reclaim once") \
+	X(compact_first, bool, struct fl_compact_first_facts, \
+	  "does a request in the slow path compact before it reclaims") \
 	X(reclaim_writes_dirty_file, bool, struct fl_dirty_file_facts, \
 	  "does reclaim write a dirty file page that it meets") \
 	X(progress_clears_failures, bool, struct fl_progress_facts, \

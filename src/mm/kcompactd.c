@@ -69,16 +69,22 @@ unsigned int fl_fragmentation_score_wmark(const struct fl_mem *mem, bool low)
 	return low ? facts.low : mem->decide.proactive_high(&facts);
 }
 
+bool fl_proactive_beside_kswapd(const struct fl_mem *mem, bool at_start)
+{
+	struct fl_beside_kswapd_facts facts = { .at_start = at_start,
+						.score_order = fl_proactive_score_order(mem),
+						.costly_order = FL_COSTLY_ORDER };
+
+	fl_thp_orders_of(mem, &facts.thp);
+	return mem->decide.proactive_beside_kswapd(&facts);
+}
+
 /* should_proactive_compact_node() */
 static bool should_proactive_compact_node(const struct fl_mem *mem)
 {
-	struct fl_beside_kswapd_facts beside = { .at_start = true,
-						 .score_order = fl_proactive_score_order(mem),
-						 .costly_order = FL_COSTLY_ORDER };
-
 	if (!mem->set.compaction_proactiveness)
 		return false;
-	if (fl_kswapd_is_running(mem) && !mem->decide.proactive_beside_kswapd(&beside))
+	if (fl_kswapd_is_running(mem) && !fl_proactive_beside_kswapd(mem, true))
 		return false;
 	return fl_fragmentation_score_node(mem) > fl_fragmentation_score_wmark(mem, false);
 }
@@ -114,7 +120,10 @@ void fl_compact_node(struct fl_mem *mem, struct fl_caller *who, bool proactive)
 		.alloc_flags = FL_WMARK_MIN,
 		.run_score_order = fl_proactive_score_order(mem),
 	};
+	struct fl_thp_orders thp;
 
+	fl_thp_orders_of(mem, &thp);
+	cc.run_always = thp.always;
 	if (proactive)
 		cc.order = mem->decide.proactive_order(
 			&(struct fl_proactive_order_facts){ .score_order = cc.run_score_order });

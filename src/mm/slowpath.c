@@ -11,6 +11,7 @@
 #include "mm/oom_kill.h"
 #include "mm/pageblock.h"
 #include "mm/pcp.h"
+#include "mm/sysctl.h"
 #include "mm/vmscan.h"
 #include "mm/watermark.h"
 
@@ -220,8 +221,18 @@ static enum verdict after_round(struct slowpath *s, fl_pfn *ret)
 /* Does this request compact before it reclaims? 7.3 asks only this; 6.12 also spares those who may use reserves. */
 static bool wants_compact_first(const struct slowpath *s)
 {
-	return s->can_reclaim && s->can_compact &&
-	       (s->costly || (s->ac->order > 0 && s->ac->type != FL_MOVABLE));
+	struct fl_compact_first_facts facts = { .order = s->ac->order,
+						.costly_order = FL_COSTLY_ORDER,
+						.type = s->ac->type };
+
+	if (!s->can_reclaim || !s->can_compact || !s->ac->order)
+		return false;
+	for (unsigned int z = 0; z <= s->ac->ceiling && !facts.order_0_ok; z++)
+		facts.order_0_ok = s->mem->zone[z].managed &&
+				   fl_watermark_ok(s->mem, &s->mem->zone[z], 0,
+						   fl_wmark_pages(&s->mem->zone[z], FL_WMARK_MIN), s->ac->ceiling, 0);
+	fl_thp_orders_of(s->mem, &facts.thp);
+	return s->mem->decide.compact_first(&facts);
 }
 
 /* ---- The shape of 6.12 ---- */
