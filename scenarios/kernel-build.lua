@@ -15,7 +15,8 @@
 --              its own, and touches its heap page by page while it computes; it ends with all of it.
 --   source     512 KiB that no other job of the build reads: a tree of 1.5 GB over 3000 jobs.
 --   headers    16 KiB each, which every job reads: they stay cached.
---   object     700 KiB written by each job: 2 GB a build. The objects of a build are deleted before the next one.
+--   object     700 KiB written by each job: 2 GB a build. The objects of a build are deleted before the next one; those of
+--              a part of it before that part of the tree is built again.
 --   compiler   its text, a file that every job maps and reads a third of, in random order.
 --   system     memory of what else runs, touched before 16 kB is enabled; left alone afterwards.
 --   cached     files that were read before (the tree was unpacked), so that memory is full when the builds begin.
@@ -42,6 +43,9 @@ scenario {
     { name = "source",      kind = "size", default = "512K", min = "4K", help = "files that a job alone reads" },
     { name = "headers",     kind = "int",  default = 400, min = 1, max = 100000, help = "files of 16 KiB that every job reads" },
     { name = "object",      kind = "size", default = "700K", min = "4K", help = "what a job writes" },
+    { name = "file",        kind = "size", default = "16K", min = "4K", help = "size of a source or object file" },
+    { name = "temporary",   kind = "size", default = "2M", min = "4K", help = "assembler text of a job, written, read and deleted" },
+    { name = "small",       kind = "size", default = "8M", min = "4K", help = "memory of a job in base pages" },
     { name = "compiler",    kind = "size", default = "30M", min = "1M", help = "text of the compiler" },
     { name = "system",      kind = "size", default = "300M", min = "2M", help = "memory of the rest of the system" },
     { name = "cached",      kind = "size", default = "2G", min = "2M", help = "files that were read before" },
@@ -117,13 +121,26 @@ local function compile(unit)
   read_files(sources[unit])
   local heap = options.advised and map(heap_bytes, "huge") or map(heap_bytes)
   local piece = left * step_bytes // heap_bytes
+  local small = map(options.small, "nohuge")
+  local small_step = math.max(options.small * step_bytes // heap_bytes // machine.page, 1) * machine.page
+  local temporary = create_files(1, options.temporary, "ext4")
+  local written_step = math.max(options.temporary * step_bytes // heap_bytes // machine.page, 1) * machine.page
   for offset = 0, heap_bytes - 1, step_bytes do
+    local done = offset // step_bytes
     touch(heap, { offset = offset, length = math.min(step_bytes, heap_bytes - offset) })
+    if done * small_step + small_step <= options.small then
+      touch(small, { offset = done * small_step, length = small_step })
+    end
+    if done * written_step + written_step <= options.temporary then
+      write_files(temporary, { offset = done * written_step, length = written_step })
+    end
     compute(math.min(piece, left))
     left = left - math.min(piece, left)
   end
-  objects[unit] = create_files(1, options.object, "ext4")
+  objects[unit] = create_files(math.max(options.object // options.file, 1), math.min(options.object, options.file), "ext4")
   write_files(objects[unit])
+  read_files(temporary)
+  delete_files(temporary)
 end
 
 -- Part `build` of the tree: as many makers as jobs run at a time, each starts the next job and waits for it.
@@ -139,7 +156,8 @@ local function make(build)
           delete_files(objects[unit])
           objects[unit] = nil
         end
-        sources[unit] = sources[unit] or create_files(1, options.source, "ext4")
+        sources[unit] = sources[unit] or
+          create_files(math.max(options.source // options.file, 1), math.min(options.source, options.file), "ext4")
         wait(process("cc", number, compile, unit))
       end
     end)
@@ -186,7 +204,7 @@ local watched = { build_user_s = "user_ns", build_sys_s = "sys_ns",
 
 local function run_round(round)
   local phase, before, delta, start = "round" .. round, {}, {}, clock()
-  clean()
+  if options.jobs >= options.whole then clean() end
   for name, source in pairs(watched) do before[name] = counter(source) end
   wait(process("make", options.before + round, make, options.before + round))
   for name, source in pairs(watched) do delta[name] = counter(source) - before[name] end
