@@ -13,17 +13,22 @@
 -- What the mail leaves open, and what we chose:
 --   size_spread, time_spread   log-normal, sigma in per cent. A job computes in proportion to its size, times a spread of
 --              its own, and touches its heap page by page while it computes; it ends with all of it.
---   source     512 KiB that no other job of the build reads: a tree of 1.5 GB over 3000 jobs.
+--   source     512 KiB that no other job of the build reads, in files of 16 KiB: a tree of 1.5 GB over 3000 jobs.
 --   headers    16 KiB each, which every job reads: they stay cached.
---   object     700 KiB written by each job: 2 GB a build. The objects of a build are deleted before the next one; those of
---              a part of it before that part of the tree is built again.
+--   object     700 KiB written by each job, in such files: 2 GB a build. The objects of a build are deleted before the next
+--              one; those of a part of it before that part of the tree is built again.
+--   temporary  assembler text of a job: written bit by bit while it compiles, read once, deleted.
+--   small      memory in base pages (stacks, copied pages, mappings below 16 kB, helper processes), touched along with
+--              the heap.
 --   compiler   its text, a file that every job maps and reads a third of, in random order.
---   system     memory of what else runs, touched before 16 kB is enabled; left alone afterwards.
+--   system     memory of what else runs, touched before 16 kB is enabled, left alone afterwards; with holes > 0 it had more and
+--              gave single pages back. 1500 MB make memory so tight that the cache loses pages that are read again, and
+--              that there are fallbacks at all: with 300 MB there are none. docs/MTHP.md has the row of sizes.
 --   cached     files that were read before (the tree was unpacked), so that memory is full when the builds begin.
 --   before     builds before round 0, without mTHP. The mail says "mTHP disabled initially" and that memory first has to
 --              become friendly to mTHP: so it was used by base pages before.
 --
--- `jobs` is what a round runs of the 3000: by default a fifteenth, so that four rounds take seconds. Every round takes the
+-- `jobs` is what a round runs of the 3000: by default a tenth, so that a run takes seconds. Every round takes the
 -- next part of the tree, as a whole build would; counts and times named build_* are scaled to 3000 jobs, and fallback_pct
 -- does not depend on the number. Round 0 of the mail is a whole build: with few jobs, ours is its beginning.
 
@@ -33,7 +38,7 @@ scenario {
   options = {
     { name = "rounds",      kind = "int",  default = 4, min = 1, max = 100, help = "builds that are measured" },
     { name = "before",      kind = "int",  default = 1, min = 0, max = 10, help = "builds before 16 kB is enabled" },
-    { name = "jobs",        kind = "int",  default = 200, min = 1, max = 100000, help = "jobs of a round" },
+    { name = "jobs",        kind = "int",  default = 300, min = 1, max = 100000, help = "jobs of a round" },
     { name = "whole",       kind = "int",  default = 3000, min = 1, max = 100000, help = "jobs of a whole build" },
     { name = "parallel",    kind = "int",  default = 20, min = 1, max = 1000, help = "jobs at a time (make -j)" },
     { name = "job_size",    kind = "size", default = "34M", min = "1M", help = "heap of a job, mean" },
@@ -47,7 +52,8 @@ scenario {
     { name = "temporary",   kind = "size", default = "2M", min = "4K", help = "assembler text of a job, written, read and deleted" },
     { name = "small",       kind = "size", default = "8M", min = "4K", help = "memory of a job in base pages" },
     { name = "compiler",    kind = "size", default = "30M", min = "1M", help = "text of the compiler" },
-    { name = "system",      kind = "size", default = "300M", min = "2M", help = "memory of the rest of the system" },
+    { name = "system",      kind = "size", default = "1500M", min = "2M", help = "memory of the rest of the system" },
+    { name = "holes",       kind = "int",  default = 0, min = 0, max = 90, help = "per cent of what it touched that it gave back, page by page at random" },
     { name = "cached",      kind = "size", default = "2G", min = "2M", help = "files that were read before" },
     { name = "orders",      kind = "choice", default = "16", choices = { "16", "16+64", "16+2048" },
       help = "sizes in kB that are set to always" },
@@ -175,7 +181,10 @@ local function clean()
 end
 
 local function rest_of_system()
-  touch(map(options.system, "nohuge"))
+  local bytes = options.system * 100 // (100 - options.holes) // machine.page * machine.page
+  local memory = map(bytes, "nohuge")
+  touch(memory)
+  discard(memory, (bytes - options.system) // machine.page)
   pause()
 end
 
