@@ -18,6 +18,7 @@ static const struct small smalls[] = {
 	{ "guard-pages", 4096, { "load=64M", "settle=20s" } },
 	{ "fault-storm", 256, { "storm=32M", "pipes=500", "fill=75" } },
 	{ "thpchallenge", 512, { "threads=1,2", "load=busy", "warm=100ms" } },
+	{ "kernel-build", 1024, { "jobs=20", "rounds=2", "system=300M", "cached=512M" } },
 };
 
 static int run_small(const struct small *small, const char *kernel, uint64_t seed, struct fl_record *record,
@@ -228,6 +229,31 @@ static void test_two_kernels_see_the_same_load(void **state)
 		fl_record_fini(&record[i]);
 }
 
+static void test_kernel_build_counts_faults_by_size_from_round_0_on(void **state)
+{
+	struct fl_record record = record_of(3, "7.3");
+
+	assert_true(value_of(&record, "anon_fault_alloc_16kB", "before") == 0);
+	assert_true(value_of(&record, "anon_fault_alloc_16kB", "round0") > 20 * 500);
+	assert_true(value_of(&record, "fallback_pct", "round1") >= 0);
+	assert_true(value_of(&record, "thp_probe_success_pct", "round1") > 0);
+	assert_true(value_of(&record, "work_migrate_scanned_kcompactd_sysctl", "round0") > 0);
+	fl_record_fini(&record);
+}
+
+/* The build touches the same memory under every kernel; the set compacts less, as the score of order 2 is low. */
+static void test_kernel_build_is_the_same_load_with_the_mthp_set_which_compacts_less(void **state)
+{
+	struct fl_record base = record_of(3, "7.3"), set = record_of(3, "7.3+mthp");
+
+	assert_true(value_of(&base, "anon_fault_alloc_16kB", "round1") + value_of(&base, "anon_fault_fallback_16kB", "round1") >=
+		    20 * 500);
+	assert_true(value_of(&set, "compact_daemon_migrate_scanned", "round0") <
+		    value_of(&base, "compact_daemon_migrate_scanned", "round0") / 2);
+	fl_record_fini(&base);
+	fl_record_fini(&set);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +264,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_thpchallenge_measures_the_disk_the_faults_and_the_reserve),
 		cmocka_unit_test(test_thpchallenge_refuses_what_is_no_list_of_threads),
 		cmocka_unit_test(test_two_kernels_see_the_same_load),
+		cmocka_unit_test(test_kernel_build_counts_faults_by_size_from_round_0_on),
+		cmocka_unit_test(test_kernel_build_is_the_same_load_with_the_mthp_set_which_compacts_less),
 	};
 
 	if (argc == 3)
