@@ -2,6 +2,8 @@
  * tests/mm/mthp_patches_test.c - the patches of "mTHP-friendly memory compaction" and their variants, on both bases: each
  * rule on both sides of its border, by the verdict and, where it shows, by what compaction does with pages.
  */
+#include <stdio.h>
+
 #include "compact_rig.h"
 
 #include "mm/sysctl.h"
