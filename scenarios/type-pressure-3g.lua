@@ -16,7 +16,8 @@
 --   s9_end
 --
 -- The machine has no zone DMA, and its memory below 4 GiB ends at 256 MiB, so that Normal is the preferred zone. What lies
--- in the reserved ranges is the kernel, its initramfs and the memory map. The recorder itself held 2025 mlocked pages.
+-- in the reserved ranges is the kernel, its initramfs and the memory map. The recorder itself held 2025 mlocked pages. How long it
+-- took to write a sample down was not recorded: option dump.
 
 scenario {
   summary = "A/B of placement on a full machine of 3 GiB, beside recordings of a real kernel",
@@ -39,6 +40,7 @@ scenario {
     { name = "rest",      kind = "duration", default = "2s", help = "sleep after the demand" },
     { name = "probe",     kind = "size", default = "128M", min = "4M", multiple = "2M", help = "memory of the probe" },
     { name = "probe_threads", kind = "int", default = 2, min = 1, max = 64, help = "threads that touch it" },
+    { name = "dump",      kind = "duration", default = "2s", help = "time that the recorder takes for a sample: daemons go on meanwhile" },
     { name = "recorder",  kind = "size", default = "8100K", min = "0", help = "mlocked memory of the process that records" },
   },
 
@@ -65,6 +67,12 @@ scenario {
     { name = "rounds_died",          unit = "rounds",     better = "lower" },
   },
 }
+
+-- A sample is the state of a moment, but it takes the recorder a while to write it down.
+local function dump(name)
+  sample(name)
+  sleep(options.dump)
+end
 
 local function recorder()
   if options.recorder >= machine.page then
@@ -177,7 +185,7 @@ local function probe(name)
   local made = counter("thp_fault_alloc") - before[1]
   local tries = made + counter("thp_fault_fallback") - before[2]
   ready[name] = { made = made, tries = tries }
-  sample(name .. ".3probe")
+  dump(name .. ".3probe")
 end
 
 -- What the metrics of a round are: the success of the probe; census and counters of the whole round stand in its steps.
@@ -200,13 +208,13 @@ local function run_round(round)
   if round > 1 then
     ready["round" .. round] = true
     until_ready("rewritten" .. round)
-    sample(name .. ".0start")
+    dump(name .. ".0start")
   end
   local drainer = process("drain", round, drain, "drain" .. round, size)
   until_ready("drain" .. round)
-  sample(name .. ".1drain")
+  dump(name .. ".1drain")
   demand(round)
-  sample(name .. ".2demand")
+  dump(name .. ".2demand")
   local has_died = wait(process("probe", round, probe, name))
   judge(name, has_died)
   sample(name, "long")
@@ -217,13 +225,13 @@ end
 function main()
   process("recorder", recorder)
   sleep(1 * sec)
-  sample("s0")
+  dump("s0")
   process("flood", function() flood(); ready.flood = true; pause() end)
   until_ready("flood")
-  sample("s1_flood")
+  dump("s1_flood")
   process("aged", aged)
   until_ready("aged")
-  sample("s2_base")
+  dump("s2_base")
   sample("base", "long")
   for round = 1, options.rounds do run_round(round) end
   record("rounds_below_50", "all", below)
