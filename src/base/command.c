@@ -70,7 +70,7 @@ static void add_option_tail(const struct fl_option *option, struct fl_text *to)
 	for (const char *const *word = option->kind == FL_OPTION_CHOICE && !option->value_name ? option->choices : NULL;
 	     word && *word; word++)
 		fl_text_add(to, "%s%s", word == option->choices ? ": " : ", ", *word);
-	if (option->kind == FL_OPTION_LIST)
+	if (option->kind == FL_OPTION_LIST && !option->once)
 		fl_text_add(to, " (may be repeated)");
 	if (option->default_text)
 		fl_text_add(to, " [%s]", option->default_text);

@@ -6,12 +6,21 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Sentences quote what users and files hold; a terminal must not obey it. */
+static void defuse(char *text)
+{
+	for (; *text; text++)
+		if (((unsigned char)*text < ' ' && *text != '\n' && *text != '\t') || *text == 127)
+			*text = '?';
+}
+
 static int error_vset(struct fl_error *reterr, enum fl_error_class class, int code, const char *fmt, va_list ap)
 {
 	if (reterr) {
 		reterr->class = class;
 		reterr->code = code;
 		vsnprintf(reterr->text, sizeof(reterr->text), fmt, ap);
+		defuse(reterr->text);
 	}
 	return code;
 }
@@ -46,6 +55,7 @@ void fl_error_prefix(struct fl_error *reterr, const char *fmt, ...)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(prefix, sizeof(prefix), fmt, ap);
+	defuse(prefix);
 	va_end(ap);
 	memcpy(old, reterr->text, sizeof(old));
 	if (snprintf(reterr->text, sizeof(reterr->text), "%s: %s", prefix, old) >= (int)sizeof(reterr->text))

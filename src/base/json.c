@@ -195,12 +195,17 @@ int fl_json_read_file(const char *path, json_t **ret, struct fl_error *reterr)
 	FILE *file = is_stdin ? stdin : fopen(path, "re");
 	json_error_t error;
 	json_t *value;
+	int failed;
 
 	if (!file)
 		return fl_error_set(reterr, FL_ERROR_INPUT, -errno, "%s cannot be opened: %s", path, strerror(errno));
+	errno = 0;
 	value = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+	failed = !value && ferror(file) ? errno : 0;
 	if (!is_stdin)
 		fclose(file);
+	if (failed)
+		return fl_error_set(reterr, FL_ERROR_INPUT, -failed, "%s cannot be read: %s", path, strerror(failed));
 	if (!value)
 		return refuse(is_stdin ? "standard input" : path, &error, reterr);
 	*ret = value;

@@ -28,16 +28,21 @@ static size_t find_row(const struct fl_option *table, size_t count, const char *
 	return i;
 }
 
-static char *hint(const struct fl_option *table, size_t count, const char *word, char *buffer, size_t length)
+/* `dashes` stand before the word and before every name: "--" on the command line. */
+static char *hint(const struct fl_option *table, size_t count, const char *dashes, const char *word, char *buffer,
+		  size_t length)
 {
-	const char **names = fl_xcalloc(count, sizeof(*names));
+	char **names = fl_xcalloc(count, sizeof(*names)), *dashed = fl_xasprintf("%s%s", dashes, word);
 	size_t visible = 0;
 
 	for (size_t i = 0; i < count; i++)
 		if (!table[i].hidden)
-			names[visible++] = table[i].name;
-	fl_names_hint(word, names, visible, buffer, length);
+			names[visible++] = fl_xasprintf("%s%s", dashes, table[i].name);
+	fl_names_hint(dashed, (const char *const *)names, visible, buffer, length);
+	for (size_t i = 0; i < visible; i++)
+		free(names[i]);
 	free(names);
+	free(dashed);
 	return buffer;
 }
 
@@ -182,9 +187,13 @@ int fl_option_table_check(const struct fl_option *table, size_t count, struct fl
 
 static int set_row(struct fl_option_set *set, size_t row, const char *label, const char *text, struct fl_error *reterr)
 {
+	const struct fl_option *option = &set->table[row];
 	int64_t number;
-	int r = parse_value(&set->table[row], text, &number, reterr);
+	int r = parse_value(option, text, &number, reterr);
 
+	/* A word of the command line that names something; a text of a scenario may be empty. */
+	if (r == 0 && !*text && option->value_name && (option->kind == FL_OPTION_STRING || option->kind == FL_OPTION_LIST))
+		r = fl_error_input(reterr, "\"\" is empty; expected %s", option->value_name);
 	if (r < 0) {
 		fl_error_prefix(reterr, "%s", label);
 		return r;
@@ -202,7 +211,7 @@ int fl_option_set_text(struct fl_option_set *set, const char *what, const char *
 
 	if (row == set->count)
 		return fl_error_input(reterr, "\"%s\" is no %s%s", name, what,
-				      hint(set->table, set->count, name, near, sizeof(near)));
+				      hint(set->table, set->count, "", name, near, sizeof(near)));
 	snprintf(label, sizeof(label), "%s", name);
 	return set_row(set, row, label, text, reterr);
 }
@@ -210,13 +219,18 @@ int fl_option_set_text(struct fl_option_set *set, const char *what, const char *
 int fl_option_assign(struct fl_option_set *set, const char *what, const char *assignment, struct fl_error *reterr)
 {
 	const char *equals = strchr(assignment, '=');
+	size_t row;
 	char *name;
 	int r;
 
 	if (!equals || equals == assignment)
 		return fl_error_input(reterr, "\"%s\" is not of the form key=value", assignment);
 	name = fl_xasprintf("%.*s", (int)(equals - assignment), assignment);
-	r = fl_option_set_text(set, what, name, equals + 1, reterr);
+	row = find_row(set->table, set->count, name);
+	if (row < set->count && set->values[row].given)
+		r = fl_error_input(reterr, "\"%s\" is set twice", name);
+	else
+		r = fl_option_set_text(set, what, name, equals + 1, reterr);
 	free(name);
 	return r;
 }
@@ -258,7 +272,7 @@ static int refuse(const struct fl_option_set *set, const char *command, const ch
 	word += 2;
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
 	return fl_error_input(reterr, "\"--%s\" is no option of %s%s", name, command,
-			      hint(set->table, set->count, name, near, sizeof(near)));
+			      hint(set->table, set->count, "--", name, near, sizeof(near)));
 }
 
 static size_t row_of_code(const struct fl_option_set *set, int code)

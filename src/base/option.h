@@ -39,6 +39,7 @@ struct fl_option {
 	int64_t multiple;            /* sizes; 0: any */
 	const char *const *choices;  /* NULL-terminated; FL_OPTION_CHOICE, and completion of FL_OPTION_STRING */
 	bool hidden;                 /* left out of help and manual */
+	bool once;                   /* LIST: help does not invite to repeat it; the command refuses a second */
 };
 
 struct fl_option_value {

@@ -35,11 +35,24 @@ struct bench {
 	struct fl_output json;
 };
 
+static int refuse_name(const char *word, const char *const *names, size_t count, struct fl_error *reterr)
+{
+	struct fl_text all;
+	char near[96];
+
+	fl_text_init(&all);
+	for (size_t i = 0; i < count; i++)
+		fl_text_add(&all, "%s%s", i == 0 ? "" : i + 1 == count ? " or " : ", ", names[i]);
+	fl_error_input(reterr, "\"%s\" is no measurement%s; expected %s", word,
+		       fl_names_hint(word, names, count, near, sizeof(near)), all.data);
+	fl_text_fini(&all);
+	return -1;
+}
+
 static int choose(struct bench *b, char **words, struct fl_error *reterr)
 {
 	const char *names[BENCHES_MAX];
 	size_t all = 0;
-	char near[96];
 
 	for (; all < BENCHES_MAX && fl_cli_model.bench_at(all).name; all++)
 		names[all] = fl_cli_model.bench_at(all).name;
@@ -51,8 +64,7 @@ static int choose(struct bench *b, char **words, struct fl_error *reterr)
 		while (i < all && strcmp(names[i], *words))
 			i++;
 		if (i == all)
-			return fl_error_input(reterr, "\"%s\" is no measurement%s", *words,
-					      fl_names_hint(*words, names, all, near, sizeof(near)));
+			return refuse_name(*words, names, all, reterr);
 		b->chosen[b->count++] = fl_cli_model.bench_at(i);
 	}
 	return 0;

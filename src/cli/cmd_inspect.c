@@ -114,13 +114,17 @@ static int check_words(const struct inspection *in, struct fl_error *reterr)
 
 static int open_outputs(struct inspection *in, struct fl_error *reterr)
 {
-	if (fl_option_text(&in->set, "json")) {
-		if (fl_output_open(fl_option_text(&in->set, "json"), &in->json, reterr) < 0)
+	const char *json = fl_option_text(&in->set, "json"), *png = fl_option_text(&in->set, "png");
+
+	if (fl_output_check_apart((const char *const[]){ "json", "png" }, (const char *const[]){ json, png }, 2, reterr) < 0)
+		return -1;
+	if (json) {
+		if (fl_output_open(json, &in->json, reterr) < 0)
 			return -1;
 		in->has_json = true;
 	}
-	if (fl_option_text(&in->set, "png")) {
-		if (fl_output_open(fl_option_text(&in->set, "png"), &in->png, reterr) < 0)
+	if (png) {
+		if (fl_output_open(png, &in->png, reterr) < 0)
 			return -1;
 		in->has_png = true;
 	}

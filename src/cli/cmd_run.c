@@ -3,7 +3,7 @@
 
 static const struct fl_option options[] = {
 	{ .name = "kernel", .letter = 'k', .kind = FL_OPTION_LIST, .value_name = "SPEC", .category = "Runs",
-	  .help = "BASE{+PATCH}{~PATCH}{,TUNABLE=VALUE}; once" },
+	  .once = true, .help = "BASE{+PATCH}{~PATCH}{,TUNABLE=VALUE}" },
 	{ .name = "runs", .letter = 'n', .kind = FL_OPTION_STRING, .value_name = "N|auto=PCT", .default_text = "1",
 	  .category = "Runs", .help = "runs, each with its own seed; auto adds runs until the 95 % intervals are that narrow" },
 	FL_CLI_EXPERIMENT_ROWS,
@@ -14,7 +14,7 @@ static const struct fl_option options[] = {
 };
 
 static const struct fl_command_example examples[] = {
-	{ "fraglab run hot-cold-hot --kernel 6.12 --memory 4G --set rounds=2 --seed 7", "one run on a small machine" },
+	{ "fraglab run guard-pages --kernel 6.12 --memory 4G --set rounds=2 --seed 7", "one run on a small machine" },
 	{ "fraglab run guard-pages --trace events.txt", "every event of the allocator, to see why this pageblock was taken" },
 	{ NULL, NULL },
 };

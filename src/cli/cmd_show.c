@@ -37,6 +37,11 @@ static int run_show(const struct fl_command *self, int argc, char **argv)
 		fl_option_set_fini(&set);
 		return fl_cli_fail(&error);
 	}
+	if (fl_option_is(&set, "csv") && fl_option_given(&set, "format") && strcmp(fl_option_text(&set, "format"), "csv")) {
+		fl_error_input(&error, "--csv and --format %s: leave out one of them", fl_option_text(&set, "format"));
+		fl_option_set_fini(&set);
+		return fl_cli_fail(&error);
+	}
 	format = fl_option_is(&set, "csv") ? "csv" : fl_option_text(&set, "format");
 	fl_text_init(&text);
 	if (!strcmp(format, "csv"))

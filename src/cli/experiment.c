@@ -122,23 +122,17 @@ static int open_output(const struct fl_option_set *line, const char *name, struc
 	return r;
 }
 
-static int is_dash(const char *path)
-{
-	return path && !strcmp(path, "-");
-}
-
 static int open_outputs(struct fl_cli_experiment *e, struct fl_error *reterr)
 {
 	const char *trace = fl_option_text(e->line, "trace"), *json = fl_option_text(e->line, "json");
 	const char *png = fl_option_text(e->line, "png");
-	int r = 0;
+	int r = fl_output_check_apart((const char *const[]){ "json", "png", "trace" },
+				      (const char *const[]){ json, png, trace }, 3, reterr);
 
 	if (trace && (e->runs > 1 || e->auto_pct > 0 || e->kernels_count > 1))
 		return fl_error_input(reterr, "--trace takes one run of one kernel, this line asks for %zu of %zu", e->runs,
 				      e->kernels_count);
-	if (is_dash(trace) + is_dash(json) + is_dash(png) > 1)
-		return fl_error_input(reterr, "only one of --json, --png and --trace can be standard output");
-	if (json)
+	if (json && r == 0)
 		r = open_output(e->line, "json", &e->json, reterr);
 	if (png && r == 0)
 		r = open_output(e->line, "png", &e->png, reterr);

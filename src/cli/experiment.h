@@ -11,10 +11,10 @@
 
 #define FL_CLI_MACHINE_ROWS \
 	{ .name = "memory", .letter = 'm', .kind = FL_OPTION_SIZE, .category = "Machine", \
-	  .min = 1 << 20, .max = INT64_C(1) << 44, .help = "memory of the modelled machine [what the scenario asks for]" }, \
+	  .min = 64 << 20, .max = INT64_C(1) << 42, .help = "memory of the modelled machine [what the scenario asks for]" }, \
 	{ .name = "cpus", .kind = FL_OPTION_INT, .category = "Machine", .min = 1, .max = 1024, \
 	  .help = "CPUs of the modelled machine [what the scenario asks for]" }, \
-	{ .name = "swap", .kind = FL_OPTION_SIZE, .category = "Machine", .min = 0, .max = INT64_C(1) << 44, \
+	{ .name = "swap", .kind = FL_OPTION_SIZE, .category = "Machine", .min = 0, .max = INT64_C(1) << 42, \
 	  .help = "swap of the modelled machine, 0 for none [what the scenario asks for]" }, \
 	{ .name = "scale", .kind = FL_OPTION_SIZE, .category = "Machine", .min = 1 << 20, .max = INT64_C(1) << 44, \
 	  .help = "size of the load, where it is to differ from the machine; on a live host also the budget" }, \

@@ -80,6 +80,10 @@ static int check_operands(const struct fl_command *self, int argc, char **argv, 
 	if (argc - first < least)
 		return fl_error_input(reterr, "%s needs %s; \"fraglab %s --help\" says more", self->name, self->operands,
 				      self->name);
+	for (int i = first; i < argc; i++)
+		if (!argv[i][0])
+			return fl_error_input(reterr, "a word of the command line is empty (\"\"); expected: fraglab %s %s",
+					      self->name, self->operands ? self->operands : "[OPTIONS]");
 	if (argc - first > most)
 		return fl_error_input(reterr, "\"%s\" is one word too many for %s; expected: fraglab %s%s%s",
 				      argv[first + most], self->name, self->name, self->operands ? " " : "",

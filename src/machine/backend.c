@@ -1,6 +1,7 @@
 /*
  * machine/backend.c - names of verbs and advice, and the list of backends.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/bug.h"
@@ -56,7 +57,11 @@ const struct fl_backend_ops *fl_backend_find(const char *name, struct fl_error *
 			return backends[i];
 		names[i] = backends[i]->name;
 	}
-	fl_error_input(reterr, "there is no backend \"%s\"%s", name,
-		       fl_names_hint(name, names, i, hint, sizeof(hint)));
+	if (!strcmp(name, "live"))
+		fl_error_set(reterr, FL_ERROR_LACKING, -ENOSYS, "--on live: this fraglab cannot run a scenario on a real kernel "
+			     "yet; --on sim runs it on the model");
+	else
+		fl_error_input(reterr, "there is no backend \"%s\"%s", name,
+			       fl_names_hint(name, names, i, hint, sizeof(hint)));
 	return NULL;
 }

@@ -24,7 +24,10 @@ static int read_bytes(const struct fl_geometry *g, const json_t *value, const ch
 		error = fl_size_parse(json_string_value(value), &bytes, reterr);
 	else
 		error = fl_error_input(reterr, "expected a size such as \"16M\" or a number of bytes");
-	if (!error && (bytes < 0 || bytes >> g->page_shift >= FL_PFN_NONE || bytes & ((1 << g->page_shift) - 1)))
+	if (!error && (bytes < 0 || bytes >> g->page_shift >= FL_PFN_NONE))
+		error = fl_error_input(reterr, "%lld bytes are out of range; expected 0 to %llu", (long long)bytes,
+				       ((unsigned long long)FL_PFN_NONE << g->page_shift) - 1);
+	if (!error && bytes & ((1 << g->page_shift) - 1))
 		error = fl_error_input(reterr, "%lld bytes are not a whole number of pages of %d bytes",
 				       (long long)bytes, 1 << g->page_shift);
 	if (error)
@@ -42,7 +45,7 @@ static int read_range(const struct fl_geometry *g, const json_t *pair, const cha
 	int error;
 
 	if (!json_is_array(pair) || json_array_size(pair) != 2)
-		return fl_error_input(reterr, "%s: expected [start, end]", where);
+		return fl_error_input(reterr, "%s: expected [start, end], as in [\"4G\", \"8G\"]", where);
 	error = read_bytes(g, json_array_get(pair, 0), where, &start, reterr);
 	if (!error)
 		error = read_bytes(g, json_array_get(pair, 1), where, &end, reterr);
@@ -92,7 +95,7 @@ static int read_zones(struct fl_geometry *g, const json_t *zones, struct fl_erro
 		while (z < FL_ZONES && strcmp(name, zone_keys[z]))
 			z++;
 		if (z == FL_ZONES)
-			return fl_error_input(reterr, "zones: there is no zone \"%s\"%s", name,
+			return fl_error_input(reterr, "zones: there is no zone \"%s\"%s; expected DMA, DMA32, Normal or Movable", name,
 					      fl_names_hint(name, zone_keys, FL_ZONES, hint, sizeof(hint)));
 		snprintf(where, sizeof(where), "zones.%s", zone_keys[z]);
 		error = read_range(g, pair, where, &g->zone[z], reterr);

@@ -136,6 +136,21 @@ static const bool may_be_replaced[256] = {
 	['#'] = true,  ['\\'] = true, ['&'] = true,  ['<'] = true,
 };
 
+/* Length of the UTF-8 character at `from`, 0 if there is none. Neither overlong nor a surrogate nor a control (C1). */
+static size_t utf8_length(const char *from)
+{
+	const unsigned char *c = (const unsigned char *)from;
+	size_t length = c[0] >= 0xc2 && c[0] < 0xe0 ? 2 : c[0] >= 0xe0 && c[0] < 0xf0 ? 3 : c[0] >= 0xf0 && c[0] < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < length; i++)
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+	if ((c[0] == 0xc2 && c[1] < 0xa0) || (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] >= 0xa0) ||
+	    (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] >= 0x90))
+		return 0;
+	return length;
+}
+
 static void unmangle(char *line)
 {
 	char *to = line, *from = line;
@@ -149,6 +164,14 @@ static void unmangle(char *line)
 			from += length;
 			while (*with)
 				*to++ = *with++;
+		} else if ((unsigned char)*from >= 0x80) {
+			length = utf8_length(from);
+			if (!length)
+				*to++ = '?', from++;
+			for (; length; length--)
+				*to++ = *from++;
+		} else if (*from == 127) {
+			*to++ = '?', from++;
 		} else {
 			*to++ = *from == '\t' || *from == '\r' || *from == '\f' ? ' ' : *from;
 			from++;

@@ -47,6 +47,26 @@ static char *resolve(const char *path)
 	return real ? real : fl_xstrdup(path);
 }
 
+static bool is_same_place(const char *a, const char *b)
+{
+	struct stat at_a, at_b;
+
+	if (!strcmp(a, b))
+		return true;
+	return stat(a, &at_a) == 0 && stat(b, &at_b) == 0 && S_ISREG(at_a.st_mode) && at_a.st_dev == at_b.st_dev &&
+	       at_a.st_ino == at_b.st_ino;
+}
+
+int fl_output_check_apart(const char *const *options, const char *const *paths, size_t count, struct fl_error *reterr)
+{
+	for (size_t a = 0; a < count; a++)
+		for (size_t b = a + 1; b < count; b++)
+			if (paths[a] && paths[b] && is_same_place(paths[a], paths[b]))
+				return fl_error_input(reterr, "--%s and --%s both go to %s; expected two places", options[a],
+						      options[b], strcmp(paths[a], "-") ? paths[a] : "standard output");
+	return 0;
+}
+
 int fl_output_open(const char *path, struct fl_output *ret, struct fl_error *reterr)
 {
 	struct stat st;

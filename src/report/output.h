@@ -17,6 +17,9 @@ struct fl_output {
 	int fd;                 /* -1: closed */
 };
 
+/* Refuses two outputs at one place. `options` are their names without --; NULL paths are not asked for. */
+int fl_output_check_apart(const char *const *options, const char *const *paths, size_t count, struct fl_error *reterr);
+
 int fl_output_open(const char *path, struct fl_output *ret, struct fl_error *reterr);
 
 /* Writes everything, closes, renames. The output is closed afterwards, also on failure. */

@@ -18,6 +18,9 @@ enum { RUNS_MAX = 1000000, KERNELS_MAX = 1000 };
 static void copy_text(char *to, size_t size, const char *from)
 {
 	snprintf(to, size, "%s", from);
+	for (; *to; to++)
+		if ((unsigned char)*to < ' ' || *to == 127)
+			*to = '?'; /* a terminal must not obey it */
 }
 
 static void read_fields(const json_t *object, struct fl_fields *fields)

@@ -308,7 +308,9 @@ void fl_report_table(const struct fl_result *result, bool all_metrics, struct fl
 				add_phase(result, i, column, to);
 	}
 	if (!shown)
-		fl_text_add(to, "\nThe scenario names no headline metric; --counters shows all of them.\n");
+		fl_text_add(to, result->metrics_count ?
+			    "\nThe scenario names no headline metric; --counters shows all of them.\n" :
+			    "\nNo run got as far as a sample: there is nothing to show.\n");
 	else if (result->runs > 1)
 		fl_text_add(to, "\nMean (lowest to highest) of the runs%s\n", !result->comparisons_count ? "." :
 			    "; [ ]: 95 % interval of the paired\ndifference; p: paired t test, corrected over the table "

@@ -131,16 +131,17 @@ static int read_text(struct fl_scenario *s, struct fl_error *reterr)
 {
 	FILE *file = fopen(s->path, "rb");
 	size_t n = 0;
-	bool failed;
+	int failed;
 
 	if (!file)
 		return fl_error_set(reterr, FL_ERROR_INPUT, -errno, "%s: cannot be read: %s", s->path, strerror(errno));
 	s->text = fl_xmalloc(SCRIPT_SIZE_MAX + 1);
 	n = fread(s->text, 1, SCRIPT_SIZE_MAX + 1, file);
-	failed = ferror(file);
+	failed = ferror(file) ? errno : 0;
 	fclose(file);
 	if (failed)
-		return fl_error_set(reterr, FL_ERROR_INPUT, -EIO, "%s: cannot be read", s->path);
+		return fl_error_set(reterr, FL_ERROR_INPUT, -failed, "%s: cannot be read: %s; expected a .lua file", s->path,
+				    strerror(failed));
 	if (n > SCRIPT_SIZE_MAX)
 		return fl_error_input(reterr, "%s: longer than %u KiB: not a scenario", s->path, SCRIPT_SIZE_MAX >> 10);
 	s->text = fl_xrealloc(s->text, n + 1);

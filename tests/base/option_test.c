@@ -90,10 +90,10 @@ static void test_all_forms_of_options_are_read_and_operands_mix(void **state)
 static void test_unknown_options_are_named_with_the_nearest(void **state)
 {
 #define LINE "x", "--memroy", "64G"
-	REFUSED("--memroy", "compare", "did you mean \"memory\"");
+	REFUSED("--memroy", "compare", "did you mean \"--memory\"");
 #undef LINE
 #define LINE "--memroy=64G"
-	REFUSED("\"--memroy\"", "did you mean \"memory\"");
+	REFUSED("\"--memroy\"", "did you mean \"--memory\"");
 #undef LINE
 #define LINE "--frobnicate"
 	REFUSED("--frobnicate", "compare");
@@ -106,13 +106,13 @@ static void test_unknown_options_are_named_with_the_nearest(void **state)
 static void test_abbreviations_are_refused_but_hinted(void **state)
 {
 #define LINE "--mem", "64G"
-	REFUSED("\"--mem\"", "did you mean \"memory\"");
+	REFUSED("\"--mem\"", "did you mean \"--memory\"");
 #undef LINE
 #define LINE "--mem=64G"
-	REFUSED("\"--mem\"", "did you mean \"memory\"");
+	REFUSED("\"--mem\"", "did you mean \"--memory\"");
 #undef LINE
 #define LINE "--qui"
-	REFUSED("\"--qui\"", "did you mean \"quiet\"");
+	REFUSED("\"--qui\"", "did you mean \"--quiet\"");
 #undef LINE
 }
 
@@ -181,7 +181,21 @@ static void test_assignments_read_the_same_table(void **state)
 		       "did you mean \"memory\"", NULL);
 	assert_refused(fl_option_assign(&set, what, "runs", &e), &e, "\"runs\"", "key=value", NULL);
 	assert_refused(fl_option_assign(&set, what, "=3", &e), &e, "key=value", NULL);
+	fl_option_set_fini(&set);
+	fl_option_set_init(&set, table, ROWS);
 	assert_refused(fl_option_assign(&set, what, "holes=perhaps", &e), &e, "holes: \"perhaps\"", "yes nor no", NULL);
+	fl_option_set_fini(&set);
+}
+
+static void test_an_option_is_assigned_once(void **state)
+{
+	struct fl_option_set set;
+	struct fl_error e = { 0 };
+
+	fl_option_set_init(&set, table, ROWS);
+	assert_int_equal(fl_option_assign(&set, "option", "memory=3G", &e), 0);
+	assert_refused(fl_option_assign(&set, "option", "memory=4G", &e), &e, "\"memory\"", "twice", NULL);
+	assert_int_equal(fl_option_number(&set, "memory"), INT64_C(3) << 30);
 	fl_option_set_fini(&set);
 }
 
@@ -207,6 +221,7 @@ int main(void)
 		cmocka_unit_test(test_missing_and_superfluous_values_are_named),
 		cmocka_unit_test(test_bad_values_name_option_word_and_what_was_expected),
 		cmocka_unit_test(test_assignments_read_the_same_table),
+		cmocka_unit_test(test_an_option_is_assigned_once),
 		cmocka_unit_test(test_tables_from_files_are_checked),
 	};
 

@@ -70,8 +70,8 @@ static bool kernel_has(const char *kernel, const char *patch_or_set)
 
 static int request_check(const struct fl_cli_request *request, struct fl_fields *machine, struct fl_error *reterr)
 {
-	if (request->memory_bytes && request->memory_bytes < (64 << 20))
-		return fl_error_input(reterr, "the machine has too little memory; expected 64M or more");
+	if (request->memory_bytes && request->memory_bytes < (128 << 20))
+		return fl_error_input(reterr, "the machine has too little memory; expected 128M or more");
 	if (machine)
 		fl_fields_add_int(machine, "memory_bytes", request->memory_bytes ? request->memory_bytes : 1 << 30);
 	return 0;

@@ -29,11 +29,11 @@ static void test_wrong_usage_is_status_2_with_the_nearest_name(void **state)
 	expect_error(2, "fraglab run", "SCENARIO", NULL);
 	expect_error(2, "fraglab run steady extra", "\"extra\"", "one word too many", NULL);
 	expect_error(2, "fraglab run stedy", "\"stedy\"", "did you mean \"steady\"?", NULL);
-	expect_error(2, "fraglab run steady --kernal 7.3", "\"--kernal\"", "did you mean \"kernel\"?", NULL);
+	expect_error(2, "fraglab run steady --kernal 7.3", "\"--kernal\"", "did you mean \"--kernel\"?", NULL);
 	expect_error(2, "fraglab run steady --kernel 7.4", "\"7.4\"", "did you mean \"7.3\"?", NULL);
 	expect_error(2, "fraglab run steady --kernel 7.3 --kernel 6.12", "compare", NULL);
 	expect_error(2, "fraglab run steady --memory 0", "--memory", "\"0\"", NULL);
-	expect_error(2, "fraglab run steady --memory 2M", "too little memory", NULL);
+	expect_error(2, "fraglab run steady --memory 64M", "too little memory", NULL);
 	expect_error(2, "fraglab run steady --memory huge", "\"huge\"", "64G", NULL);
 	expect_error(2, "fraglab run steady --cpus 0", "--cpus", "1 to", NULL);
 	expect_error(2, "fraglab run steady --runs 0", "--runs", "\"0\"", NULL);

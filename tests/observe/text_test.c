@@ -5,6 +5,7 @@
 #include "fixture.h"
 
 #include "base/json.h"
+#include "observe/line.h"
 #include "observe/inspect.h"
 #include "observe/read_host.h"
 #include "observe/read_text.h"
@@ -602,6 +603,16 @@ static void test_very_long_line_is_read_in_pieces(void **unused)
 
 /* --- hosts, bad input, output ------------------------------------------------------------------------------------------------ */
 
+static void test_bytes_that_are_no_text_never_reach_the_terminal(void **unused)
+{
+	char kept[] = "gr\xc3\xb6\xc3\x9f" "e \xe2\x82\xac \xf0\x9f\x90\xa7", bad[] = "a\xff" "b\xc3(\xed\xa0\x80\xc2\x9b" "31m\x7f\x1b[31mz";
+	bool indented;
+
+	(void)unused;
+	assert_string_equal(fl_line_clean(kept, &indented), "gr\xc3\xb6\xc3\x9f" "e \xe2\x82\xac \xf0\x9f\x90\xa7");
+	assert_string_equal(fl_line_clean(bad, &indented), "a?b?(?????31m?z");
+}
+
 static void test_directory_like_a_sosreport(void **unused)
 {
 	struct fl_mem_report report;
@@ -750,6 +761,7 @@ int main(void)
 		cmocka_unit_test(test_letters_are_roles_and_unknown_ones_are_kept),
 		cmocka_unit_test(test_many_failures_are_counted_past_the_limit),
 		cmocka_unit_test(test_very_long_line_is_read_in_pieces),
+		cmocka_unit_test(test_bytes_that_are_no_text_never_reach_the_terminal),
 		cmocka_unit_test(test_directory_like_a_sosreport),
 		cmocka_unit_test(test_bad_input_is_refused_with_a_sentence),
 		cmocka_unit_test(test_json_has_the_promised_members),

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../golden.h"
+#include "base/text.h"
 #include "report/output.h"
 
 static char folder[] = "output-test-XXXXXX";
@@ -112,6 +113,27 @@ static void test_paths_that_cannot_be_written_are_refused_at_once(void **state)
 	assert_refused(fl_output_open("", &output, &error), &error, "cannot be written", NULL);
 }
 
+static void test_two_outputs_at_one_place_are_refused(void **state)
+{
+	static const char *const options[] = { "json", "png", "trace" };
+	struct fl_error error = { 0 };
+	char *plain = fl_xasprintf("%s/same", folder), *roundabout = fl_xasprintf("%s/./same", folder);
+	FILE *made = fopen(plain, "w");
+
+	assert_non_null(made);
+	fclose(made);
+	assert_int_equal(fl_output_check_apart(options, (const char *const[]){ "-", "a", NULL }, 3, &error), 0);
+	assert_refused(fl_output_check_apart(options, (const char *const[]){ "-", NULL, "-" }, 3, &error), &error, "--json",
+		       "--trace", "standard output", NULL);
+	assert_refused(fl_output_check_apart(options, (const char *const[]){ "new", "new", NULL }, 3, &error), &error,
+		       "--json", "--png", "new", NULL);
+	assert_refused(fl_output_check_apart(options, (const char *const[]){ NULL, plain, roundabout }, 3, &error), &error,
+		       "--png", "--trace", "same", NULL);
+	unlink(plain);
+	free(plain);
+	free(roundabout);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +142,7 @@ int main(void)
 		cmocka_unit_test(test_the_mode_of_the_replaced_file_stays),
 		cmocka_unit_test(test_a_full_disk_is_a_sentence_of_failed_work),
 		cmocka_unit_test(test_a_closed_pipe_is_a_sentence_of_failed_work),
+		cmocka_unit_test(test_two_outputs_at_one_place_are_refused),
 		cmocka_unit_test(test_paths_that_cannot_be_written_are_refused_at_once),
 	};
 
