@@ -9,6 +9,8 @@
 #include "base/size.h"
 #include "machine/geometry.h"
 
+enum { SPAN_TIMES_MAX = 16 };
+
 static const char *const zone_keys[FL_ZONES] = { "DMA", "DMA32", "Normal", "Movable" };
 
 /* An address or size: a number of bytes or a text with a suffix; a whole number of pages. */
@@ -177,6 +179,37 @@ static int check_keys(const json_t *root, struct fl_error *reterr)
 	return 0;
 }
 
+/* A zone spans no further than the memory of the machine does (calculate_node_totalpages() clamps likewise). */
+static void clamp_zones(struct fl_geometry *g)
+{
+	fl_pfn first = g->ranges[0].start, last = g->ranges[g->ranges_count - 1].end;
+
+	for (unsigned int z = 0; z < FL_ZONES; z++) {
+		struct fl_pfn_range *zone = &g->zone[z];
+
+		if (zone->start < first)
+			zone->start = first;
+		if (zone->end > last)
+			zone->end = last;
+		if (zone->start >= zone->end)
+			*zone = (struct fl_pfn_range){ 0, 0 };
+	}
+}
+
+/* The model keeps a record of every frame between the lowest and the highest, present or not. */
+static int check_span(struct fl_geometry *g, struct fl_error *reterr)
+{
+	uint64_t present = 0, top = g->ranges[g->ranges_count - 1].end, few = (UINT64_C(16) << 30) >> g->page_shift;
+
+	for (unsigned int i = 0; i < g->ranges_count; i++)
+		present += g->ranges[i].end - g->ranges[i].start;
+	if (top > few && top / SPAN_TIMES_MAX > present)
+		return fl_error_input(reterr, "ranges: addresses reach up to %llu MiB for %llu MiB of memory; expected at most %d "
+				      "times as much", (unsigned long long)(top << g->page_shift >> 20),
+				      (unsigned long long)(present << g->page_shift >> 20), SPAN_TIMES_MAX);
+	return 0;
+}
+
 /* Page size and orders; defaults go by the page size. */
 static int read_orders(struct fl_geometry *g, const json_t *root, struct fl_error *reterr)
 {
@@ -225,8 +258,14 @@ static int read_machine(const json_t *root, struct fl_machine *m, struct fl_erro
 		error = read_ranges(g, json_object_get(root, "ranges"), "ranges", g->ranges, &g->ranges_count, reterr);
 	if (!error && reserved)
 		error = read_ranges(g, reserved, "reserved", g->reserved, &g->reserved_count, reterr);
+	if (!error && !g->ranges_count)
+		error = fl_error_input(reterr, "ranges: there is no memory; expected one range or more");
 	if (!error)
 		error = check_inside(g, reterr);
+	if (!error)
+		error = check_span(g, reterr);
+	if (!error)
+		clamp_zones(g);
 	m->swap_bytes = (uint64_t)swap_bytes;
 	return error;
 }
