@@ -12,7 +12,7 @@ all: build
 
 help:
 	@echo "make            build $(BUILD)/fraglab"
-	@echo "make demo       build, then compare two kernels on a scenario, with statistics"
+	@echo "make demo       build, then the A/B of the mobility patches on 16 GiB: table, both pageblock maps"
 	@echo "make test       build and run all tests; ends with: N passed, N failed, N skipped"
 	@echo "make bench      speed of the model's parts"
 	@echo "make install    program, scenarios, manual, completion (PREFIX=/usr/local, DESTDIR)"
@@ -34,7 +34,13 @@ build: configure
 
 # The main job: kernels side by side on one scenario, with statistics.
 demo: build
-	$(BUILD)/fraglab compare guard-pages --kernel 7.3~guard-accounting --kernel 7.3 --runs 4
+	@start=$$(date +%s); \
+	$(BUILD)/fraglab compare type-pressure --memory 16G --kernel 7.3 --kernel 7.3+mobility --runs 2 --map && \
+	echo "wall time of the comparison: $$(($$(date +%s) - start)) s" && \
+	printf '%s\n' '' 'Next:' \
+	  '  $(BUILD)/fraglab compare type-pressure --memory 4G --kernel 7.3 --kernel 7.3+mobility-claim --runs 4 --counters' \
+	  '  $(BUILD)/fraglab compare steal-census --kernel 7.3 --kernel 7.3+mobility-steal --runs 3' \
+	  '  $(BUILD)/fraglab inspect          # fragmentation of this machine, now'
 
 test: build
 	@tests/run --jobs $(JOBS) $(TESTFLAGS) $(BUILD)

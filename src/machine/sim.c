@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/size.h"
 #include "machine/census.h"
+#include "mm/check.h"
 #include "mm/compaction.h"
 #include "mm/dcache.h"
 #include "mm/khugepaged.h"
@@ -159,6 +160,8 @@ static int64_t knob_verb(struct fl_agent *agent, const struct fl_op *op)
 	case FL_VERB_SAMPLE:
 		fl_task_settle(agent->task);
 		sample(vm, op->name, op->flags & FL_OP_LONG);
+		if (vm->check)
+			fl_mem_check(vm->mem);
 		return 0;
 	case FL_VERB_MEASURE:
 		fl_task_settle(agent->task);
@@ -376,6 +379,7 @@ static int sim_open(const struct fl_backend_request *request, struct fl_record *
 	}
 	vm->machine = *request->machine;
 	vm->record = record;
+	vm->check = request->check;
 	make_machine(vm, request);
 	hold_kernel_memory(vm);
 	error = write_settings(vm, request, reterr);

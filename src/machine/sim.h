@@ -74,6 +74,7 @@ struct fl_backend {
 	struct fl_sampler sampler;
 	struct fl_tracer tracer;
 	struct fl_device *disk, *swap;
+	bool check;            /* with each sample */
 	bool has_block_device;
 	fl_mapping_id block_device; /* page cache of the raw disk */
 	struct fl_task **workers; /* one a CPU: what vmstat_update does */

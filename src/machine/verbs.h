@@ -137,6 +137,7 @@ struct fl_backend_request {
 	unsigned int settings_count;
 	uint64_t seed;
 	FILE *trace; /* NULL: none */
+	bool check;  /* full-state check with each sample */
 };
 
 struct fl_backend;

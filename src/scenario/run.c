@@ -79,6 +79,7 @@ static int open_backend(struct fl_run *run, const struct fl_scenario_request *r,
 		.settings_count = (unsigned int)s->settings_count,
 		.seed = r->seed,
 		.trace = r->trace,
+		.check = r->check,
 	};
 	int error;
 

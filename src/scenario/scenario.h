@@ -65,6 +65,7 @@ struct fl_scenario_request {
 	int cpus;
 	uint64_t seed;
 	FILE *trace; /* NULL: none */
+	bool check;  /* every invariant of the state is looked at with each sample: for tests */
 };
 
 /* Checks that scenario, machine and kernel fit each other, and describes the machine (ret_machine may be NULL). */

@@ -19,6 +19,8 @@ static const struct small smalls[] = {
 	{ "fault-storm", 256, { "storm=32M", "pipes=500", "fill=75" } },
 	{ "thpchallenge", 512, { "threads=1,2", "load=busy", "warm=100ms" } },
 	{ "kernel-build", 1024, { "jobs=20", "rounds=2", "system=300M", "cached=512M" } },
+	{ "type-pressure", 1024, { "rounds=2", "rest=100ms" } },
+	{ "steal-census", 512, { "hog=2200M" } },
 };
 
 static int run_small(const struct small *small, const char *kernel, uint64_t seed, struct fl_record *record,
@@ -36,7 +38,8 @@ static int run_small(const struct small *small, const char *kernel, uint64_t see
 			status = fl_option_assign(&set, "scenario", small->options[i], error);
 	if (!status)
 		status = fl_scenario_run(&(struct fl_scenario_request){ .scenario = s, .options = &set, .kernel = kernel,
-					 .seed = seed, .memory_bytes = small->memory_mib << 20 }, record, error);
+					 .seed = seed, .memory_bytes = small->memory_mib << 20, .check = true },
+					 record, error);
 	fl_option_set_fini(&set);
 	fl_scenario_free(s);
 	return status;
@@ -107,15 +110,20 @@ static double value_of(const struct fl_record *record, const char *name, const c
 	return s->valid ? s->value : -1;
 }
 
-static struct fl_record record_of(size_t which, const char *kernel)
+static struct fl_record record_of_small(const struct small *small, const char *kernel)
 {
 	struct fl_record record;
 	struct fl_error error = { 0 };
 
 	fl_record_init(&record);
-	if (run_small(&smalls[which], kernel, 1, &record, &error))
+	if (run_small(small, kernel, 1, &record, &error))
 		fail_msg("%s", error.text);
 	return record;
+}
+
+static struct fl_record record_of(size_t which, const char *kernel)
+{
+	return record_of_small(&smalls[which], kernel);
 }
 
 static void test_guard_pages_gap_is_zero_with_the_patch_and_grows_without(void **state)
@@ -197,6 +205,44 @@ static void test_thpchallenge_refuses_what_is_no_list_of_threads(void **state)
 	}
 }
 
+static void test_type_pressure_pollutes_movable_blocks_without_the_patches_only(void **state)
+{
+	static const struct small small = { "type-pressure", 4096, { "rounds=2", "rest=100ms" } };
+	struct fl_record base = record_of_small(&small, "7.3"), patched = record_of_small(&small, "7.3+mobility");
+
+	assert_true(value_of(&base, "rounds_counted", "all") == 2 && value_of(&patched, "rounds_counted", "all") == 2);
+	assert_true(value_of(&base, "polluted_pageblocks", "base") == 0);
+	assert_true(value_of(&base, "polluted_pageblocks", "r2") >= 10);
+	assert_true(10 * value_of(&patched, "polluted_pageblocks", "r2") <= value_of(&base, "polluted_pageblocks", "r2"));
+	assert_true(value_of(&patched, "unmovable_pageblocks", "r2") <= value_of(&base, "unmovable_pageblocks", "r2"));
+	assert_true(value_of(&patched, "unmovable_pages", "r2") > 0.9 * value_of(&base, "unmovable_pages", "r2"));
+	assert_true(value_of(&patched, "unmovable_pages", "r2") < 1.1 * value_of(&base, "unmovable_pages", "r2"));
+	fl_record_fini(&base);
+	fl_record_fini(&patched);
+}
+
+static void test_type_pressure_shows_rounds_that_died(void **state)
+{
+	/* A drain that neither memory nor swap can hold. */
+	static const struct small small = { "type-pressure", 1024, { "rounds=2", "rest=100ms", "drain=40G" } };
+	struct fl_record record = record_of_small(&small, "7.3");
+
+	assert_true(value_of(&record, "rounds_died", "all") >= 1);
+	assert_true(value_of(&record, "rounds_counted", "all") + value_of(&record, "rounds_died", "all") == 2);
+	assert_true(value_of(&record, "thp_success_pct", "r1") == -1);
+	fl_record_fini(&record);
+}
+
+static void test_steal_census_counts_steals_without_the_patch_only(void **state)
+{
+	struct fl_record base = record_of(5, "7.3"), patched = record_of(5, "7.3+mobility-steal");
+
+	assert_true(value_of(&base, "nonmovable_steals", "end") > 0);
+	assert_true(value_of(&patched, "nonmovable_steals", "end") == 0);
+	fl_record_fini(&base);
+	fl_record_fini(&patched);
+}
+
 /* Under memory pressure, where kernels differ in everything else. */
 static void test_two_kernels_see_the_same_load(void **state)
 {
@@ -263,6 +309,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_fault_storm_finds_huge_pages_on_the_empty_machine_only),
 		cmocka_unit_test(test_thpchallenge_measures_the_disk_the_faults_and_the_reserve),
 		cmocka_unit_test(test_thpchallenge_refuses_what_is_no_list_of_threads),
+		cmocka_unit_test(test_type_pressure_pollutes_movable_blocks_without_the_patches_only),
+		cmocka_unit_test(test_type_pressure_shows_rounds_that_died),
+		cmocka_unit_test(test_steal_census_counts_steals_without_the_patch_only),
 		cmocka_unit_test(test_two_kernels_see_the_same_load),
 		cmocka_unit_test(test_kernel_build_counts_faults_by_size_from_round_0_on),
 		cmocka_unit_test(test_kernel_build_is_the_same_load_with_the_mthp_set_which_compacts_less),
