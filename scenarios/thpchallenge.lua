@@ -19,7 +19,8 @@
 --                readers' time. elapsed_s is therefore mostly the disk's. Counters of the first phase t<threads> have the writing too.
 -- Nothing was reduced against the mail.
 --
--- Run-to-run variation comes from the load alone: which files are read when, and a random moment at which threads begin.
+-- Run-to-run variation comes from the load alone: writers compute for 0 to 200 us before each 2 MiB, files are read in random
+-- order, and each thread begins at a random moment within 200 ms.
 
 scenario {
   summary = "huge page faults while small files stream through the page cache: does THP need a larger min_free_kbytes?",
@@ -110,6 +111,7 @@ local groups, writers_done, read_bytes = {}, 0, 0
 local function writer(number)
   local mine = {}
   for i = 1, groups_each do
+    compute(uniform(0, 200 * us))
     mine[i] = create_files(group, options.file_size, "ext4")
     write_files(mine[i])
   end

@@ -60,6 +60,7 @@ struct fl_comparison {
 	double ci95[2];        /* of diff */
 	double p;              /* paired t */
 	double p_wilcoxon;     /* signed rank */
+	double runs_needed;    /* independent runs of each kernel that would show diff (power 80 %); NaN: none, or unknown */
 	double p_holm;         /* p after Holm's correction over the table */
 	enum fl_verdict verdict;
 };

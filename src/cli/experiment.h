@@ -36,6 +36,10 @@
 	  .help = "stores the result document; - is standard output, and nothing else is printed there" }, \
 	{ .name = "counters", .kind = FL_OPTION_FLAG, .category = "Output", \
 	  .help = "all metrics in the tables, not only the headline ones" }, \
+	{ .name = "stats", .kind = FL_OPTION_FLAG, .category = "Output", \
+	  .help = "below each difference: SD, p of t and Wilcoxon, runs that rebooted machines would need" }, \
+	{ .name = "work", .kind = FL_OPTION_FLAG, .category = "Output", \
+	  .help = "who did the work and what woke it; what was taken from pageblocks of another type" }, \
 	{ .name = "map", .kind = FL_OPTION_FLAG, .category = "Output", \
 	  .help = "draws what every pageblock holds at the end of the first run of each kernel" }, \
 	{ .name = "png", .kind = FL_OPTION_STRING, .value_name = "FILE", .category = "Output", \
@@ -62,6 +66,9 @@ struct fl_cli_experiment {
 	FILE *trace_file;
 	char *command;                    /* the whole line, quoted for a shell */
 };
+
+/* What the flags --counters, --stats and --work ask of a table (report/table.h). */
+unsigned int fl_cli_table_flags(const struct fl_option_set *set);
 
 /* Checks everything that can be checked before the first run, and opens the outputs. */
 int fl_cli_experiment_init(struct fl_cli_experiment *e, const struct fl_option_set *line, int argc, char **argv,

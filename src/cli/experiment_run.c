@@ -181,6 +181,7 @@ static void build_result(const struct fl_cli_experiment *e, const struct fl_pool
 		result->published[i].changed_kernels = changed_kernels(e, result->published[i].change);
 	}
 	add_provenance(e, outcomes, runs * e->kernels_count, &result->provenance);
+	fl_stats_add_totals(result);
 	fl_stats_compare_result(result);
 }
 
@@ -298,6 +299,12 @@ static void say_logs(const struct fl_cli_experiment *e, const struct fl_pool_out
 	fl_text_fini(&text);
 }
 
+unsigned int fl_cli_table_flags(const struct fl_option_set *set)
+{
+	return (fl_option_is(set, "counters") ? FL_REPORT_ALL : 0) | (fl_option_is(set, "stats") ? FL_REPORT_STATS : 0) |
+	       (fl_option_is(set, "work") ? FL_REPORT_WORK : 0);
+}
+
 /* The tables go to standard output unless the document or the events go there, or --quiet has them in a file. */
 static int print_tables(const struct fl_cli_experiment *e, const struct fl_pool_outcome *outcomes,
 			const struct fl_result *result)
@@ -309,7 +316,7 @@ static int print_tables(const struct fl_cli_experiment *e, const struct fl_pool_
 	    e->trace.fd == STDOUT_FILENO || e->png.fd == STDOUT_FILENO)
 		return 0;
 	fl_text_init(&text);
-	fl_report_table(result, fl_option_is(e->line, "counters"), &text);
+	fl_report_table(result, fl_cli_table_flags(e->line), &text);
 	if (fl_option_is(e->line, "map"))
 		fl_cli_experiment_draw_maps(e, outcomes, &text);
 	status = fl_cli_print(&text);

@@ -111,6 +111,7 @@ static json_t *comparison_object(const struct fl_result *result, const struct fl
 	json_object_set_new(object, "ci95", interval);
 	json_object_set_new(object, "p", fl_json_number(c->p));
 	json_object_set_new(object, "p_wilcoxon", fl_json_number(c->p_wilcoxon));
+	json_object_set_new(object, "runs_needed", fl_json_number(c->runs_needed));
 	json_object_set_new(object, "p_holm", fl_json_number(c->p_holm));
 	json_object_set_new(object, "verdict", c->verdict == FL_VERDICT_NONE ? json_null() :
 			    fl_json_text(fl_verdict_word(c->verdict)));

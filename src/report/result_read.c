@@ -188,6 +188,10 @@ static int read_comparison_numbers(const json_t *object, const char *where, stru
 	};
 	int r = read_interval(object, where, c->ci95, e);
 
+	c->runs_needed = NAN;
+	if (r == 0 && json_object_get(object, "runs_needed"))
+		r = fl_json_get_real_or_null(object, where, "runs_needed", &c->runs_needed, e);
+
 	for (size_t i = 0; r == 0 && i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		r = fl_json_get_real_or_null(object, where, numbers[i].name, numbers[i].to, e);
 	return r;

@@ -231,13 +231,43 @@ static void add_comparison_row(const struct fl_result *result, const struct fl_c
 	fl_report_line_end(&line);
 }
 
-static void add_phase(const struct fl_result *result, size_t m, size_t column, struct fl_text *to)
+/* What one needs to judge the difference, and the same experiment without common random numbers. */
+static void add_stats_row(const struct fl_comparison *c, size_t column, struct fl_text *to)
+{
+	char a[32], b[32], p[32], word[112];
+	struct fl_report_line line;
+
+	if (isnan(c->p))
+		return;
+	fl_report_line_init(&line, to, column);
+	snprintf(word, sizeof(word), "SD %s, %s", fl_report_number(c->sd_a, a, sizeof(a)),
+		 fl_report_number(c->sd_b, b, sizeof(b)));
+	fl_report_line_add(&line, column, word);
+	fl_report_p(c->p, p, sizeof(p));
+	snprintf(word, sizeof(word), "t %s", p);
+	fl_report_line_add(&line, 0, word);
+	fl_report_p(c->p_wilcoxon, p, sizeof(p));
+	snprintf(word, sizeof(word), "Wilcoxon %s", p);
+	fl_report_line_add(&line, 0, word);
+	if (c->runs_needed > 1e6)
+		snprintf(word, sizeof(word), "rebooted: over a million runs");
+	else
+		snprintf(word, sizeof(word), "rebooted: %.0f runs", c->runs_needed);
+	if (!isnan(c->runs_needed))
+		fl_report_line_add(&line, 0, word);
+	fl_report_line_end(&line);
+}
+
+static void add_phase(const struct fl_result *result, size_t m, size_t column, bool stats, struct fl_text *to)
 {
 	for (size_t k = 0; k < result->kernels_count; k++) {
 		add_kernel_row(result, &result->metrics[m], k, column, to);
 		for (size_t i = 0; k && i < result->comparisons_count; i++)
-			if (result->comparisons[i].metric == m && result->comparisons[i].b == k)
+			if (result->comparisons[i].metric == m && result->comparisons[i].b == k) {
 				add_comparison_row(result, &result->comparisons[i], column, to);
+				if (stats)
+					add_stats_row(&result->comparisons[i], column, to);
+			}
 	}
 }
 
@@ -289,8 +319,9 @@ void fl_report_notes(const struct fl_result *result, struct fl_text *to)
 	}
 }
 
-void fl_report_table(const struct fl_result *result, bool all_metrics, struct fl_text *to)
+void fl_report_table(const struct fl_result *result, unsigned int show, struct fl_text *to)
 {
+	bool all_metrics = show & FL_REPORT_ALL;
 	size_t shown = 0, column;
 
 	fl_report_head(result, to);
@@ -305,7 +336,7 @@ void fl_report_table(const struct fl_result *result, bool all_metrics, struct fl
 		for (size_t i = m; i < result->metrics_count; i++)
 			if (!strcmp(result->metrics[i].name, result->metrics[m].name) &&
 			    is_shown(result, &result->metrics[i], all_metrics))
-				add_phase(result, i, column, to);
+				add_phase(result, i, column, show & FL_REPORT_STATS, to);
 	}
 	if (!shown)
 		fl_text_add(to, result->metrics_count ?
@@ -315,5 +346,10 @@ void fl_report_table(const struct fl_result *result, bool all_metrics, struct fl
 		fl_text_add(to, "\nMean (lowest to highest) of the runs%s\n", !result->comparisons_count ? "." :
 			    "; [ ]: 95 % interval of the paired\ndifference; p: paired t test, corrected over the table "
 			    "(Holm);\na difference is shown at p < 0.05.");
+	if ((show & FL_REPORT_STATS) && result->comparisons_count && result->runs > 1)
+		fl_text_add(to, "t, Wilcoxon: p of this row alone, uncorrected. rebooted: runs of each kernel\n"
+			    "by which an unpaired t test finds such a difference with a probability of 80 %%.\n");
+	if (show & FL_REPORT_WORK)
+		fl_report_work(result, to);
 	fl_report_notes(result, to);
 }

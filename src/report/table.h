@@ -10,8 +10,19 @@
 /* A number for people: 4 significant digits, whole numbers up to 7 digits as they are; "-" for NaN. 32 bytes do. */
 char *fl_report_number(double value, char *buffer, size_t length);
 
-/* Headline metrics by phase, then what went wrong. With one kernel: mean (range) only. all_metrics: not only headline. */
-void fl_report_table(const struct fl_result *result, bool all_metrics, struct fl_text *to);
+/* What tables show above the headline metrics. */
+#define FL_REPORT_ALL (1u << 0)   /* all metrics */
+#define FL_REPORT_STATS (1u << 1) /* SD, Wilcoxon, and the runs that a rebooted machine would need, below each difference */
+#define FL_REPORT_WORK (1u << 2)  /* who did the work and why, and extfrag events */
+
+/* Headline metrics by phase, then what went wrong. With one kernel: mean (range) only. */
+void fl_report_table(const struct fl_result *result, unsigned int show, struct fl_text *to);
+
+/* Work by actor and trigger, and extfrag events by types, order, claim or steal, over the measured part (report/work.c). */
+void fl_report_work(const struct fl_result *result, struct fl_text *to);
+
+/* The rows of mmtests' tables of thpchallenge and vmstat (report/mmtests.c). */
+void fl_report_mmtests(const struct fl_result *result, struct fl_text *to);
 
 /* One line for each metric, kernel and run: scenario,metric,phase,unit,kernel,seed,value (empty: none). */
 void fl_report_csv(const struct fl_result *result, struct fl_text *to);

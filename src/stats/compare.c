@@ -140,6 +140,7 @@ void fl_stats_compare(const double *a, const double *b, size_t count, struct fl_
 	ret->ci95[0] = ret->ci95[1] = ret->p = ret->p_holm = ret->p_wilcoxon = NAN;
 	ret->verdict = FL_VERDICT_NONE;
 	fill_t_test(ret, differences, n, scale);
+	ret->runs_needed = fl_stats_runs_needed(ret->diff, ret->sd_a, ret->sd_b);
 	if (n >= 2)
 		ret->p_wilcoxon = fl_stats_wilcoxon(differences, n);
 	free(va);

@@ -30,6 +30,14 @@ void fl_stats_compare(const double *a, const double *b, size_t count, struct fl_
 /* Wilcoxon signed rank p of the differences (two-sided): exact below 50 without ties and zeros, else normal. */
 double fl_stats_wilcoxon(const double *differences, size_t count);
 
+/*
+ * Power of a two-sided two-sample t test at 5 % with `runs` independent runs of each kernel, and the least number of such
+ * runs that finds the difference with a probability of 80 %. NaN: no difference or no spread known; 10^6 + 1: more than
+ * 10^6.
+ */
+double fl_stats_power(double diff, double sd_a, double sd_b, double runs);
+double fl_stats_runs_needed(double diff, double sd_a, double sd_b);
+
 /* Half width of the 95 % interval of the mean of the values that are not NaN; NaN with fewer than two. */
 double fl_stats_half_width(const double *values, size_t count);
 
@@ -37,8 +45,15 @@ double fl_stats_half_width(const double *values, size_t count);
 void fl_stats_holm(double *p, size_t count);
 
 /*
+ * Adds the sums that tables of work show: work_<what>_<actor> over the triggers, extfrag_<wanted>_<taken>_<how> over the
+ * orders. Sums that are there stay.
+ */
+void fl_stats_add_totals(struct fl_result *result);
+
+/*
  * Makes result->comparisons: every metric, every kernel after the first against the first. Holm runs over the
- * headline metrics as one family and over all others as a second one. The word is decided by p_holm < 0.05.
+ * headline metrics as one family, over the work that was done in the measured part ("all", "end") as another, over its
+ * extfrag events, and over all others. The word is decided by p_holm < 0.05.
  */
 void fl_stats_compare_result(struct fl_result *result);
 

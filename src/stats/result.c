@@ -1,6 +1,8 @@
 /* stats/result.c - the comparisons of a whole result: every metric, every kernel against the first. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "stats/compare.h"
@@ -16,21 +18,90 @@ static enum fl_verdict verdict(const struct fl_comparison *c, enum fl_better bet
 	return (c->diff > 0) == (better == FL_BETTER_HIGHER) ? FL_VERDICT_BETTER : FL_VERDICT_WORSE;
 }
 
+enum family { FAMILY_HEADLINE, FAMILY_WORK, FAMILY_EXTFRAG, FAMILY_OTHER };
+
+/* Phases that cover the measured part: what the tables of work show. */
+static bool is_whole(const char *phase)
+{
+	return !strcmp(phase, "all") || !strcmp(phase, "end");
+}
+
+static enum family family_of(const struct fl_result *result, const struct fl_comparison *c)
+{
+	const struct fl_metric *metric = &result->metrics[c->metric];
+
+	if (metric->headline)
+		return FAMILY_HEADLINE;
+	/* what did not happen is no row of its table */
+	if (!is_whole(metric->phase) || (c->mean_a == 0 && c->mean_b == 0))
+		return FAMILY_OTHER;
+	return !strncmp(metric->name, "work_", 5) ? FAMILY_WORK : !strncmp(metric->name, "extfrag_", 8) ? FAMILY_EXTFRAG :
+	       FAMILY_OTHER;
+}
+
 /* Holm over the comparisons of one family. */
-static void correct_family(struct fl_result *result, bool headline)
+static void correct_family(struct fl_result *result, enum family family)
 {
 	double *p = fl_xmalloc(result->comparisons_count * sizeof(*p));
 	size_t n = 0;
 
 	for (size_t i = 0; i < result->comparisons_count; i++)
-		if (result->metrics[result->comparisons[i].metric].headline == headline)
+		if (family_of(result, &result->comparisons[i]) == family)
 			p[n++] = result->comparisons[i].p;
 	fl_stats_holm(p, n);
 	n = 0;
 	for (size_t i = 0; i < result->comparisons_count; i++)
-		if (result->metrics[result->comparisons[i].metric].headline == headline)
+		if (family_of(result, &result->comparisons[i]) == family)
 			result->comparisons[i].p_holm = p[n++];
 	free(p);
+}
+
+/* "work_stalls_direct_slowpath" -> "work_stalls_direct"; "extfrag_a_b_o3_claim" -> "extfrag_a_b_claim". False: no part. */
+static bool total_name(const char *name, char *to, size_t length)
+{
+	static const char *const actors[] = { "_direct_", "_kswapd_", "_kcompactd_", "_khugepaged_" };
+	const char *last = strrchr(name, '_'), *order = strstr(name, "_o"), *first = NULL, *actor = NULL;
+
+	if (!strncmp(name, "extfrag_", 8) && order) {
+		snprintf(to, length, "%.*s%s", (int)(order - name), name, last);
+		return true;
+	}
+	if (strncmp(name, "work_", 5))
+		return false;
+	/* an actor is one word; a trigger may be two, and the first may be the name of an actor */
+	for (size_t i = 0; i < sizeof(actors) / sizeof(*actors); i++) {
+		const char *at = strstr(name, actors[i]);
+
+		if (at && (!first || at < first)) {
+			first = at;
+			actor = actors[i];
+		}
+	}
+	if (first)
+		snprintf(to, length, "%.*s", (int)(first - name + (long)strlen(actor) - 1), name);
+	return first;
+}
+
+void fl_stats_add_totals(struct fl_result *result)
+{
+	size_t count = result->metrics_count, cells = result->kernels_count * result->runs;
+
+	for (size_t m = 0; m < count; m++) {
+		char name[72], phase[24];
+		size_t before = result->metrics_count, at;
+
+		if (!total_name(result->metrics[m].name, name, sizeof(name)))
+			continue;
+		memcpy(phase, result->metrics[m].phase, sizeof(phase));
+		at = (size_t)(fl_result_add_metric(result, name, phase) - result->metrics);
+		if (at < count)
+			continue; /* stored with it */
+		for (size_t i = 0; i < cells; i++) {
+			double *sum = &result->metrics[at].values[i];
+
+			*sum = (result->metrics_count > before ? 0 : *sum) + result->metrics[m].values[i];
+		}
+	}
 }
 
 void fl_stats_compare_result(struct fl_result *result)
@@ -49,8 +120,10 @@ void fl_stats_compare_result(struct fl_result *result)
 			c->b = b;
 		}
 	}
-	correct_family(result, true);
-	correct_family(result, false);
+	correct_family(result, FAMILY_HEADLINE);
+	correct_family(result, FAMILY_WORK);
+	correct_family(result, FAMILY_EXTFRAG);
+	correct_family(result, FAMILY_OTHER);
 	for (size_t i = 0; i < result->comparisons_count; i++) {
 		c = &result->comparisons[i];
 		c->verdict = verdict(c, result->metrics[c->metric].better);

@@ -190,6 +190,11 @@ static void print_all(const struct fl_result *r, struct fl_text *to)
 	fl_report_table(r, true, to);
 }
 
+static void print_work(const struct fl_result *r, struct fl_text *to)
+{
+	fl_report_table(r, FL_REPORT_STATS | FL_REPORT_WORK, to);
+}
+
 static void check_golden(const char *name, size_t kernels, size_t runs, printer print)
 {
 	struct fl_text text;
@@ -217,6 +222,71 @@ static void test_tables_are_the_golden_ones_and_fit_80_columns(void **state)
 	check_golden("report/golden/compare.mail.txt", 2, 4, fl_report_mail);
 	check_golden("report/golden/compare-three.mail.txt", 3, 4, fl_report_mail);
 	check_golden("report/golden/runs.mail.txt", 1, 4, fl_report_mail);
+}
+
+/* A result with work, and with the metrics of thpchallenge. */
+static void print_challenge(const struct fl_result *sample, struct fl_text *to, printer print)
+{
+	static const struct {
+		const char *name, *phase;
+		double factor;
+	} more[] = {
+		{ "work_migrate_scanned_direct_slowpath", "all", 1 }, { "work_migrate_scanned_kcompactd_kswapd_sleep", "all", 2000 },
+		{ "work_migrate_scanned_kcompactd_timer", "all", 0 }, { "extfrag_unmovable_movable_o3_claim", "all", 0.25 },
+		{ "extfrag_unmovable_movable_o10_claim", "all", 3 }, { "extfrag_unmovable_movable_o0_steal", "all", 0 },
+		{ "faults_huge_pct", "t3", 1 }, { "fault_huge_us", "t3", 30 }, { "fault_base_us", "t3", 10 },
+		{ "fault_latency_us", "t3", 20 }, { "compact_stall", "all", 40 }, { "compact_success", "all", 10 },
+		{ "pgmigrate_success", "all", 1000 }, { "compact_migrate_scanned", "all", 100000 },
+		{ "compact_free_scanned", "all", 200000 },
+	};
+	struct fl_result *r = (struct fl_result *)(uintptr_t)sample;
+
+	for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++) {
+		struct fl_metric *m = fl_result_add_metric(r, more[i].name, more[i].phase);
+
+		for (size_t v = 0; v < r->kernels_count * r->runs; v++)
+			m->values[v] = more[i].factor * (double)(v * v % 23 + v);
+	}
+	fl_stats_add_totals(r);
+	fl_stats_compare_result(r);
+	print(r, to);
+}
+
+static void print_challenge_work(const struct fl_result *r, struct fl_text *to)
+{
+	print_challenge(r, to, print_work);
+}
+
+static void print_challenge_mmtests(const struct fl_result *r, struct fl_text *to)
+{
+	print_challenge(r, to, fl_report_mmtests);
+}
+
+static void test_tables_of_work_and_of_mmtests_are_the_golden_ones(void **state)
+{
+	check_golden("report/golden/work.txt", 2, 4, print_challenge_work);
+	check_golden("report/golden/work-one.txt", 1, 4, print_challenge_work);
+	check_golden("report/golden/mmtests.txt", 2, 4, print_challenge_mmtests);
+}
+
+/* 1000 migrated pages of 2 * 519, 100000 and 200000 scanned of 7 units: the free scanner costs too. */
+static void test_cost_of_compaction_has_the_free_scanner(void **state)
+{
+	struct fl_text text;
+	struct fl_result r;
+	static const struct { const char *name; double value; } counters[] = {
+		{ "compact_stall", 1 }, { "pgmigrate_success", 1000 }, { "compact_migrate_scanned", 100000 },
+		{ "compact_free_scanned", 200000 }, { "compact_isolated", 2000 }, { "pgmigrate_fail", 100 } };
+
+	sample_make(&r, 1, 1);
+	for (size_t i = 0; i < 6; i++)
+		fl_result_add_metric(&r, counters[i].name, "all")->values[0] = counters[i].value;
+	fl_text_init(&text);
+	fl_report_mmtests(&r, &text);
+	/* 1038000 + 1400 + 38000 + 2100000 */
+	assert_non_null(strstr(text.data, "Compaction cost                                 3.18\n"));
+	fl_text_fini(&text);
+	fl_result_fini(&r);
 }
 
 static void test_numbers_for_people_have_four_digits_or_are_whole(void **state)
@@ -255,6 +325,8 @@ int main(void)
 		cmocka_unit_test(test_every_truncation_is_refused),
 		cmocka_unit_test(test_wrong_documents_are_refused_with_the_member),
 		cmocka_unit_test(test_tables_are_the_golden_ones_and_fit_80_columns),
+		cmocka_unit_test(test_tables_of_work_and_of_mmtests_are_the_golden_ones),
+		cmocka_unit_test(test_cost_of_compaction_has_the_free_scanner),
 		cmocka_unit_test(test_numbers_for_people_have_four_digits_or_are_whole),
 		cmocka_unit_test(test_columns_are_aligned_and_the_last_one_wraps),
 	};

@@ -193,6 +193,42 @@ static void test_holm_counts_the_headline_table_alone(void **state)
 	fl_result_fini(&r);
 }
 
+/* power.t.test(n = 20, delta = 1, sd = 1); power.t.test(power = .80, delta = 1, sd = 1): n = 16.71477 */
+static void test_power_of_unpaired_runs_equals_that_of_r(void **state)
+{
+	assert_true(fabs(fl_stats_power(1, 1, 1, 20) - 0.8689528) < 1e-6);
+	assert_true(fl_stats_runs_needed(1, 1, 1) == 17);
+	assert_true(fl_stats_runs_needed(-1, 1, 1) == 17);
+	/* the published difference of huge faults on busy CPUs, from 30 runs of each kernel */
+	assert_true(fl_stats_runs_needed(-0.80, 2.64, 2.95) == 194);
+	assert_true(isnan(fl_stats_runs_needed(0, 1, 1)));
+	assert_true(fl_stats_runs_needed(1, 0, 0) == 2);
+	assert_true(fl_stats_runs_needed(1e-9, 1, 1) == 1000001);
+}
+
+static void test_totals_are_sums_over_triggers_and_orders(void **state)
+{
+	static const char *const names[] = { "work_stalls_direct_slowpath", "work_stalls_kcompactd_kswapd_sleep",
+					     "work_stalls_kcompactd_timer", "extfrag_movable_unmovable_o0_steal",
+					     "extfrag_movable_unmovable_o10_steal", "pgfault" };
+	struct fl_result r;
+
+	make(&r);
+	for (size_t i = 0; i < 6; i++)
+		add(&r, names[i], FL_BETTER_NONE, false, 1, (double)i);
+	for (int twice = 0; twice < 2; twice++) { /* the sums that are there stay */
+		fl_stats_add_totals(&r);
+		assert_int_equal(r.metrics_count, 9);
+		assert_true(fl_result_find(&r, "work_stalls_direct", "end")->values[0] ==
+			    fl_result_find(&r, names[0], "end")->values[0]);
+		assert_true(fl_result_find(&r, "work_stalls_kcompactd", "end")->values[0] ==
+			    fl_result_find(&r, names[1], "end")->values[0] + fl_result_find(&r, names[2], "end")->values[0]);
+		assert_true(fl_result_find(&r, "extfrag_movable_unmovable_steal", "end")->values[1] ==
+			    fl_result_find(&r, names[3], "end")->values[1] + fl_result_find(&r, names[4], "end")->values[1]);
+	}
+	fl_result_fini(&r);
+}
+
 static void test_narrow_looks_at_headline_metrics_with_a_direction(void **state)
 {
 	struct fl_result r;
@@ -221,6 +257,8 @@ int main(void)
 		cmocka_unit_test(test_quantiles_and_half_width_equal_those_of_r),
 		cmocka_unit_test(test_large_counters_keep_the_digits_of_their_spread),
 		cmocka_unit_test(test_words_follow_direction_and_corrected_p),
+		cmocka_unit_test(test_power_of_unpaired_runs_equals_that_of_r),
+		cmocka_unit_test(test_totals_are_sums_over_triggers_and_orders),
 		cmocka_unit_test(test_holm_counts_the_headline_table_alone),
 		cmocka_unit_test(test_narrow_looks_at_headline_metrics_with_a_direction),
 	};
