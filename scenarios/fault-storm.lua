@@ -44,7 +44,7 @@ do
   end
   table.insert(sizes, machine.huge // KiB)
 end
-local storm = math.min(options.storm, machine.scale // 8) // machine.huge * machine.huge
+local storm = math.max(math.min(options.storm, machine.scale // 8) // machine.huge, 1) * machine.huge
 local free_orders = { "forward", "backward", "random" }
 
 -- Only this size of page is enabled.

@@ -7,6 +7,8 @@
  */
 #include "mm/pagetable.h"
 
+#include "mm/mm_internal.h"
+
 #include "base/hash.h"
 #include "mm/mmap.h"
 #include "mm/page_alloc.h"
@@ -569,9 +571,11 @@ bool fl_pte_free_empty(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *
 	return true;
 }
 
+/* Does a table that starts there lie between the neighbours? Nothing lies above the limit of addresses, where the upper
+ * tables of machines with large pages end behind it. */
 static bool range_inside(uint64_t start, unsigned int bits, fl_vpn floor, uint64_t ceiling)
 {
-	return start >= floor && start + (UINT64_C(1) << bits) <= ceiling;
+	return start >= floor && (ceiling >= FL_VPN_LIMIT || start + (UINT64_C(1) << bits) <= ceiling);
 }
 
 static void free_dir(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, uint32_t d)
