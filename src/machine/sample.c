@@ -296,6 +296,7 @@ static void add_gauges(struct fl_record *r, const char *phase, struct fl_mem *me
 			add_zone(r, phase, mem, &mem->zone[z]);
 	}
 	add(r, phase, "pages", (double)free_pages, "nr_free_pages");
+	add(r, phase, "kB", (double)mem->set.min_free_kbytes, "min_free_kbytes");
 	for (unsigned int i = 0; i < FL_LRU_LISTS; i++)
 		add(r, phase, "pages", (double)mem->lru->size[i], "%s", lru_names[i]);
 	fl_machine_list_pages(mem, zone, &lists);
@@ -380,6 +381,7 @@ void fl_sampler_list(struct fl_text *to)
 			"pageblocks_<type>\tpageblocks by migratetype\n"
 			"free_huge_slots, reclaimable_huge_slots\thuge pages to be had now, and if all movable pages moved\n"
 			"nr_free_pages, nr_free_pages_<zone>, nr_free_<zone>_o<order>, nr_free_<zone>_<type>_o<order>\tthe buddy lists\n"
+			"min_free_kbytes\tvm.min_free_kbytes as it is in force\n"
 			"free_count_gap\tpages on the free lists less NR_FREE_PAGES, in the preferred zone\n"
 			"type_count_gap\tthe same by migratetype, sum of absolute differences\n");
 }
