@@ -22,7 +22,7 @@ static const char *const verb_names[FL_VERBS] = {
 	[FL_VERB_READ_DEVICE] = "read_device", [FL_VERB_PIPES] = "pipes", [FL_VERB_SOCKETS] = "sockets",
 	[FL_VERB_CLOSE] = "close", [FL_VERB_SET] = "set", [FL_VERB_COMPACT] = "compact",
 	[FL_VERB_DROP_CACHES] = "drop_caches", [FL_VERB_DRAIN] = "drain", [FL_VERB_SAMPLE] = "sample",
-	[FL_VERB_CLOCK] = "clock",
+	[FL_VERB_PERF] = "perf", [FL_VERB_CLOCK] = "clock",
 };
 
 static const char *const advice_names[FL_ADVICES] = {

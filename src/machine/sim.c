@@ -169,6 +169,14 @@ static int64_t knob_verb(struct fl_agent *agent, const struct fl_op *op)
 		return 0;
 	case FL_VERB_COUNTER:
 		return counter(agent, op->name);
+	case FL_VERB_PERF:
+		if (!strcmp(op->name, "accesses"))
+			return (int64_t)agent->perf.accesses;
+		if (!strcmp(op->name, "dtlb_load_misses"))
+			return (int64_t)agent->perf.dtlb_load_misses;
+		if (!strcmp(op->name, "mcycles"))
+			return (int64_t)agent->perf.mcycles;
+		return fl_sim_refuse(agent, "there is no counter \"%s\"; there are accesses, dtlb_load_misses, mcycles", op->name);
 	case FL_VERB_CLOCK:
 		return (int64_t)fl_task_now(agent->task);
 	default:

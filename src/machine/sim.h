@@ -19,6 +19,7 @@
 #define FL_SIM_DISK_BYTES (UINT64_C(1) << 40)
 
 struct fl_agent;
+struct fl_tlb;
 
 /* A modelled process. Stays in the table after its end, for its handle. */
 struct fl_sim_process {
@@ -44,6 +45,10 @@ struct fl_agent {
 	struct fl_op op;
 	struct fl_outcome outcome;
 	char refusal[256];
+	struct fl_tlb *tlb; /* machine/tlb.h; NULL until it is needed */
+	struct {
+		uint64_t accesses, dtlb_load_misses, mcycles;
+	} perf; /* of accesses in passes */
 };
 
 /* What a handle names. */
@@ -108,6 +113,9 @@ int64_t fl_sim_process_verb(struct fl_agent *agent, const struct fl_op *op);
 /* ---- sim_memory.c, sim_files.c ---- */
 
 int64_t fl_sim_memory_verb(struct fl_agent *agent, const struct fl_op *op);
+/* sim_access.c: op->count passes over the range. */
+int64_t fl_sim_access_passes(struct fl_agent *agent, const struct fl_op *op, fl_vpn start, uint32_t pages,
+			     uint32_t stride);
 int64_t fl_sim_file_verb(struct fl_agent *agent, const struct fl_op *op);
 void fl_sim_set_free(struct fl_id_set *set);
 

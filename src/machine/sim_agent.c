@@ -168,8 +168,10 @@ void fl_agents_free(struct fl_backend *vm)
 		vm->agents[i]->program.done(vm->agents[i]->program.arg);
 		fl_task_free(vm->agents[i]->task); /* leaves the wait queue of another agent: all are still there */
 	}
-	for (uint32_t i = 0; i < vm->agents_count; i++)
+	for (uint32_t i = 0; i < vm->agents_count; i++) {
+		free(vm->agents[i]->tlb);
 		free(vm->agents[i]);
+	}
 	for (uint32_t i = 0; i < vm->processes_count; i++) {
 		if (vm->processes[i]->process)
 			fl_process_forget(vm->processes[i]->process);

@@ -308,6 +308,8 @@ static int64_t range_verb(struct fl_agent *agent, const struct fl_op *op)
 	case FL_VERB_TOUCH:
 		return (int64_t)touch_range(agent, &r, op);
 	case FL_VERB_ACCESS:
+		if (op->count)
+			return fl_sim_access_passes(agent, op, r.start, r.pages, r.stride);
 		return access_range(agent, &r, op);
 	case FL_VERB_DISCARD:
 		return discard(agent, &r, op);

@@ -35,7 +35,8 @@ enum fl_verb {
 	FL_VERB_MAP_SPARSE,   /* `count` pages, `stride` apart, each touched: mostly page tables; result: a mapping */
 	FL_VERB_UNMAP,        /* all of `handle`, or the range */
 	FL_VERB_TOUCH,        /* one access to each page of the range; result: page faults that it took */
-	FL_VERB_ACCESS,       /* accesses for time_ns; result: accesses done */
+	FL_VERB_ACCESS,       /* accesses for time_ns; with `count`: so many passes, time_ns between them, at the speed that the TLB of CPU
+			       * `text` allows; result: accesses done */
 	FL_VERB_DISCARD,      /* MADV_DONTNEED of `count` runs of `size` bytes, drawn from the range; result: pages freed */
 	FL_VERB_REFAULT,      /* `count` pages drawn with repetition: MADV_DONTNEED of all, then touched in another order; result: faults */
 	FL_VERB_ADVISE,       /* madvise(advice) on the range, or on one page in each stride; result 0, or negative errno of COLLAPSE */
@@ -62,6 +63,7 @@ enum fl_verb {
 	FL_VERB_SAMPLE,       /* all counters since the last sample, gauges and census, as phase `name`; FL_OP_LONG: since the last such one */
 	FL_VERB_MEASURE,      /* the measured part begins here: what "all" and "end" samples cover (default: the start) */
 	FL_VERB_COUNTER,      /* result: counter `name` of /proc/vmstat, or STAT_<kB>kB of the statistics by size */
+	FL_VERB_PERF,         /* result: counter `name` of this thread's accesses in passes: accesses, dtlb_load_misses, mcycles */
 	FL_VERB_CLOCK,        /* result: nanoseconds of this task's clock */
 	FL_VERBS
 };
@@ -89,6 +91,8 @@ enum fl_advice {
 	FL_ADVICE_COLLAPSE,
 	FL_ADVICES
 };
+
+enum fl_pattern { FL_PATTERN_ORDER, FL_PATTERN_UNIFORM, FL_PATTERN_ZIPF };
 
 struct fl_op;
 
@@ -122,6 +126,8 @@ struct fl_op {
 	int64_t file;
 	uint64_t number;
 	enum fl_advice advice;
+	uint32_t mhz, access_mcycles, walk_mcycles; /* passes: clock, 1/1000 cycles of an access and of a page walk */
+	enum fl_pattern pattern;
 	char name[64], text[64];
 	struct fl_program program;
 };

@@ -162,6 +162,7 @@ static uint32_t free_present(struct fl_mem *mem, struct fl_caller *who, struct f
 
 static void free_pmd_range(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn start, fl_vpn end)
 {
+	mm->translations++;
 	if (free_huge(mem, who, mm, start, end))
 		return;
 	for (fl_vpn vpn = fl_pte_next(mem, mm, start, end); vpn < end; vpn = fl_pte_next(mem, mm, vpn, end)) {

@@ -336,6 +336,7 @@ void fl_pte_set(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn, fl_pte pte)
 	struct table *t = table_of(pt, mm, vpn);
 	uint32_t slot = vpn & pt->slot_mask;
 
+	mm->translations++;
 	if (!t) {
 		FL_ASSERT(!pte);
 		return;
@@ -350,6 +351,7 @@ bool fl_pte_replace(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn, fl_pte old
 	struct table *t = table_of(pt, mm, vpn);
 	uint32_t slot = vpn & pt->slot_mask;
 
+	mm->translations++;
 	if (FL_UNLIKELY(!t || t->form >= FORM_HUGE || table_get(pt, t, slot) != old))
 		return false;
 	table_set(pt, t, slot, old, pte);
@@ -517,12 +519,14 @@ bool fl_pte_alloc(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, f
 void fl_pmd_set_huge(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn, fl_pfn pfn, fl_pfn deposit)
 {
 	install(mem, mm, vpn, deposit, pfn == FL_PFN_NONE ? FORM_HUGE_ZERO : FORM_HUGE, pfn);
+	mm->translations++;
 }
 
 void fl_pmd_replace_huge(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn, fl_pfn pfn)
 {
 	struct table *t = table_of(mem->pagetables, mm, vpn);
 
+	mm->translations++;
 	FL_ASSERT(t && t->form >= FORM_HUGE);
 	t->form = pfn == FL_PFN_NONE ? FORM_HUGE_ZERO : FORM_HUGE;
 	t->data = pfn;
@@ -532,6 +536,7 @@ void fl_pmd_clear_huge(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *
 {
 	FL_ASSERT(table_of(mem->pagetables, mm, vpn)->form >= FORM_HUGE);
 	uninstall(mem, who, mm, vpn);
+	mm->translations++;
 }
 
 void fl_pmd_make_table(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn)
@@ -542,6 +547,7 @@ void fl_pmd_make_table(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn)
 	uint32_t step = t->form == FORM_HUGE, index = fl_pool_get(&pt->dense);
 	fl_pte *dense = fl_pool_at(&pt->dense, index);
 
+	mm->translations++;
 	FL_ASSERT(t->form >= FORM_HUGE);
 	for (uint32_t i = 0; i <= pt->slot_mask; i++)
 		dense[i] = first + i * step;
@@ -554,6 +560,7 @@ void fl_pmd_collapse(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn, fl_pfn pf
 {
 	struct table *t = table_of(mem->pagetables, mm, vpn);
 
+	mm->translations++;
 	FL_ASSERT(t && t->form < FORM_HUGE);
 	table_drop_storage(mem->pagetables, t);
 	t->form = FORM_HUGE;

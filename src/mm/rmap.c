@@ -76,6 +76,8 @@ unsigned int fl_folio_referenced(struct fl_mem *mem, struct fl_caller *who, fl_p
 	if (!(state & FL_YOUNG))
 		return 0;
 	mem->frames.state[pfn] = state & ~FL_YOUNG;
+	if (fl_state_kind(state) == FL_KIND_ANON)
+		fl_mm_of(mem, mem->frames.record[pfn].owner)->translations++;
 	return state & FL_PMD_MAPPED || mapped == 1 ? 1 : 2;
 }
 

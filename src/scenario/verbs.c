@@ -138,7 +138,9 @@ static bool get_field(lua_State *L, int arg, const char *key, uint64_t *to)
 /* An optional table { offset, length, stride, size, read, random }. */
 static void check_range(lua_State *L, int arg, struct fl_op *op)
 {
-	static const char *const keys[] = { "offset", "length", "stride", "size", "read", "random", "modify" };
+	static const char *const keys[] = { "offset", "length", "stride", "size", "read", "random", "modify",
+					    "passes", "pattern", "tlb", "mhz", "access_mcycles", "walk_mcycles" };
+	const size_t entries = op->verb == FL_VERB_ACCESS ? 13 : 7;
 	char hint[128];
 
 	if (lua_isnoneornil(L, arg))
@@ -148,16 +150,18 @@ static void check_range(lua_State *L, int arg, struct fl_op *op)
 		const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
 		size_t i = 0;
 
-		while (i < 7 && strcmp(key, keys[i]))
+		while (i < entries && strcmp(key, keys[i]))
 			i++;
-		if (i == 7)
+		if (i == entries)
 			luaL_argerror(L, arg, lua_pushfstring(L, "there is no entry \"%s\"%s", key,
-							      fl_names_hint(key, keys, 7, hint, sizeof(hint))));
+							      fl_names_hint(key, keys, entries, hint, sizeof(hint))));
 	}
 	get_field(L, arg, "offset", &op->offset);
 	get_field(L, arg, "length", &op->length);
 	get_field(L, arg, "stride", &op->stride);
 	get_field(L, arg, "size", &op->size);
+	if (entries > 7)
+		get_field(L, arg, "passes", &op->count);
 	lua_getfield(L, arg, "read");
 	lua_getfield(L, arg, "random");
 	lua_getfield(L, arg, "modify");
@@ -336,14 +340,40 @@ static int verb_resident(lua_State *L)
 	return range_verb(L, FL_VERB_RESIDENT);
 }
 
-/* access(mapping, time, range) */
+/* What only access() in passes takes, from the same table as the range. */
+static void check_passes(lua_State *L, int arg, struct fl_op *op)
+{
+	static const char *const patterns[] = { "order", "uniform", "zipf", NULL };
+	static const char *const keys[] = { "mhz", "access_mcycles", "walk_mcycles" };
+	uint64_t value[3] = { 1000, 1000, 0 };
+
+	for (size_t i = 0; i < 3; i++) {
+		get_field(L, arg, keys[i], &value[i]);
+		if (value[i] > 1000000 || (!i && !value[i]))
+			luaL_argerror(L, arg, lua_pushfstring(L, "%s is out of range", keys[i]));
+	}
+	op->mhz = (uint32_t)value[0];
+	op->access_mcycles = (uint32_t)value[1];
+	op->walk_mcycles = (uint32_t)value[2];
+	lua_getfield(L, arg, "pattern");
+	op->pattern = lua_isnil(L, -1) ? FL_PATTERN_ORDER : (enum fl_pattern)luaL_checkoption(L, -1, NULL, patterns);
+	lua_getfield(L, arg, "tlb");
+	if (!lua_isnil(L, -1))
+		check_name(L, -1, op->text, sizeof(op->text));
+	lua_pop(L, 2);
+	op->draw = fl_rng_u64(&fl_body_of(L, "access")->rng);
+}
+
+/* access(mapping, time, range), access(mapping, pause, { passes =, ... }) */
 static int verb_access(lua_State *L)
 {
 	struct fl_op *op = begin_op(L, FL_VERB_ACCESS);
 
 	op->handle = check_handle(L, 1);
-	op->time_ns = check_number(L, 2, 1, BYTES_MAX);
 	check_range(L, 3, op);
+	op->time_ns = check_number(L, 2, op->count ? 0 : 1, BYTES_MAX);
+	if (op->count)
+		check_passes(L, 3, op);
 	return yield_op(L, op);
 }
 
@@ -501,6 +531,14 @@ static int verb_counter(lua_State *L)
 	return yield_op(L, op);
 }
 
+static int verb_perf(lua_State *L)
+{
+	struct fl_op *op = begin_op(L, FL_VERB_PERF);
+
+	check_name(L, 1, op->name, sizeof(op->name));
+	return yield_op(L, op);
+}
+
 static int verb_clock(lua_State *L)
 {
 	return plain_verb(L, FL_VERB_CLOCK);
@@ -584,7 +622,7 @@ static const luaL_Reg functions[] = {
 	{ "ended", verb_ended }, { "kill", verb_kill },
 	{ "exit", verb_exit }, { "compute", verb_compute }, { "sleep", verb_sleep }, { "yield", verb_yield },
 	{ "pause", verb_pause }, { "measure", verb_measure },
-	{ "counter", verb_counter },
+	{ "counter", verb_counter }, { "perf", verb_perf },
 	{ "map", verb_map }, { "map_file", verb_map_file }, { "map_sparse", verb_map_sparse }, { "unmap", verb_unmap },
 	{ "touch", verb_touch }, { "access", verb_access }, { "discard", verb_discard }, { "refault", verb_refault }, { "advise", verb_advise },
 	{ "mlock", verb_mlock }, { "munlock", verb_munlock }, { "huge_pages", verb_huge_pages },
