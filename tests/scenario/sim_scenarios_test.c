@@ -21,6 +21,7 @@ static const struct small smalls[] = {
 	{ "kernel-build", 1024, { "jobs=20", "rounds=2", "system=300M", "cached=512M" } },
 	{ "type-pressure", 1024, { "rounds=2", "rest=100ms" } },
 	{ "steal-census", 512, { "hog=2200M" } },
+	{ "hot-cold-hot", 1024, { "size=32M", "passes=20", "window_start=35s", "limit=80s" } },
 };
 
 static int run_small(const struct small *small, const char *kernel, uint64_t seed, struct fl_record *record,
@@ -189,6 +190,31 @@ static void test_thpchallenge_measures_the_disk_the_faults_and_the_reserve(void 
 	fl_record_fini(&patched);
 }
 
+/* 16 ranges are 2 wake-ups. */
+static void test_hot2_is_huge_two_wake_ups_earlier_with_both_patches_and_with_none_alone(void **state)
+{
+	static const char *const kernels[] = { "6.12", "6.12+lazyfree-skip", "6.12+khugepaged-progress",
+					       "6.12+lazyfree-skip+khugepaged-progress", "7.3", "7.3~lazyfree-skip" };
+	struct fl_record record[6];
+
+	for (int i = 0; i < 6; i++) {
+		bool both = i == 3 || i == 4;
+
+		record[i] = record_of(6, kernels[i]);
+		assert_true(value_of(&record[i], "huge_after_s", "hot1") < 12);
+		assert_true(value_of(&record[i], "huge_after_s", "hot2") > (both ? 25 : 45));
+		assert_true(value_of(&record[i], "huge_after_s", "hot2") < (both ? 32 : 52));
+		assert_true(value_of(&record[i], "dtlb_load_misses", "hot1") < 100);
+		assert_true(value_of(&record[i], "dtlb_load_misses", "hot2") == (both ? 16 : 20 * 8192));
+		assert_true(value_of(&record[i], "cold_huge_ranges", "cold") == 0);
+		assert_true(value_of(&record[i], "cold_dropped_mb", "cold") == 32);
+	}
+	assert_true(value_of(&record[3], "access_s", "hot2") < value_of(&record[0], "access_s", "hot2"));
+	assert_true(value_of(&record[3], "throughput_mps", "hot2") > value_of(&record[0], "throughput_mps", "hot2"));
+	for (int i = 0; i < 6; i++)
+		fl_record_fini(&record[i]);
+}
+
 static void test_thpchallenge_refuses_what_is_no_list_of_threads(void **state)
 {
 	static const char *const wrong[] = { "threads=", "threads=1,,2", "threads=0", "threads=1,x", "threads=257" };
@@ -308,6 +334,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_guard_pages_counts_by_type_drift_unless_merges_move_them),
 		cmocka_unit_test(test_fault_storm_finds_huge_pages_on_the_empty_machine_only),
 		cmocka_unit_test(test_thpchallenge_measures_the_disk_the_faults_and_the_reserve),
+		cmocka_unit_test(test_hot2_is_huge_two_wake_ups_earlier_with_both_patches_and_with_none_alone),
 		cmocka_unit_test(test_thpchallenge_refuses_what_is_no_list_of_threads),
 		cmocka_unit_test(test_type_pressure_pollutes_movable_blocks_without_the_patches_only),
 		cmocka_unit_test(test_type_pressure_shows_rounds_that_died),
