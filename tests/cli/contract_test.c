@@ -69,7 +69,7 @@ static void test_listings_name_what_the_commands_take(void **state)
 	assert_non_null(strstr(kernels.out, "6.12"));
 	assert_non_null(strstr(kernels.out, "contains guard-accounting"));
 	assert_non_null(strstr(patches.out, "mobility-capture"));
-	assert_non_null(strstr(patches.out, "mobility             set"));
+	assert_non_null(strstr(patches.out, "mobility               set"));
 	assert_non_null(strstr(facts.out, "verified in source"));
 	assert_non_null(strstr(tunables.out, "vm.swappiness"));
 	assert_non_null(strstr(counters.out, "compact_stall"));

@@ -23,7 +23,7 @@ static void test_globals_are_the_allow_list(void **state)
 		"process", "thread", "wait", "ended", "kill", "exit", "compute", "sleep", "yield", "map", "map_file", "map_sparse",
 		"unmap", "touch", "access", "discard", "refault", "advise", "mlock", "munlock", "huge_pages", "resident",
 		"create_files", "delete_files", "read_files", "write_files", "read_device", "pipes", "sockets", "close",
-		"set", "compact", "drop_caches", "drain", "sample", "measure", "counter", "pause", "clock", "record", "uniform", "lognormal", "zipf",
+		"set", "compact", "drop_caches", "drain", "sample", "measure", "counter", "perf", "pause", "clock", "record", "uniform", "lognormal", "zipf",
 	};
 	struct fl_script *script = fl_script_new("x.lua", NULL);
 	lua_State *L = script->L;
