@@ -169,7 +169,10 @@ def read_model(document, names):
         if sample not in wanted:
             continue
         if name.startswith("extfrag_"):
-            name = "_".join(p for p in name.split("_") if not (p[0] == "o" and p[1:].isdigit()))
+            parts = [p for p in name.split("_") if not (p[0] == "o" and p[1:].isdigit())]
+            if "_".join(parts) == name:
+                continue  # a total that the document carries beside its parts
+            name = "_".join(parts)
         for run, value in zip(runs, metric["values"][0]):
             if value is not None:
                 run[sample, name] = run.get((sample, name), 0) + value
