@@ -2,7 +2,7 @@
  * machine/verbs.h - what processes of a scenario can do, and the interface of the backends that carry it out.
  *
  * A verb is something that a real program can do, so the same scenario runs in the model (sim.c) and on a real kernel
- * (live.c). A *program* (the body of a process or thread) is a source of operations: the backend asks it for the next
+ * (src/live). A *program* (the body of a process or thread) is a source of operations: the backend asks it for the next
  * one, carries that out, and hands the result back with the next question. Nothing here knows types of the model.
  *
  * Handles (mappings, sets of files, channels, processes) are small positive numbers, given by the verb that makes the
@@ -144,6 +144,16 @@ struct fl_backend_request {
 	uint64_t seed;
 	FILE *trace; /* NULL: none */
 	bool check;  /* full-state check with each sample */
+	/* for a backend that has a host: */
+	uint64_t scale_bytes; /* size of the load, which is its budget; 0: the backend's choice */
+	uint64_t verbs;       /* 1 << verb: those that the script may use; 0: not known */
+	bool force, ballast;  /* a budget that the host can hardly bear; fill what memory the load leaves free */
+};
+
+/* The machine that a backend runs on, where it cannot be chosen. */
+struct fl_backend_host {
+	uint64_t memory_bytes, swap_bytes, scale_bytes, page_bytes, huge_bytes;
+	unsigned int cpus, pageblock_order;
 };
 
 struct fl_backend;
@@ -151,6 +161,8 @@ struct fl_backend;
 /* A backend: one carrier of scenarios. Errors of the world come as sentences. */
 struct fl_backend_ops {
 	const char *name, *summary;
+	/* Checks the request and tells the machine that is there; NULL: the machine is that of the request. */
+	int (*host)(const struct fl_backend_request *request, struct fl_backend_host *ret, struct fl_error *reterr);
 	/* Makes the machine ready. Samples will be added to *record, which must outlive the backend. */
 	int (*open)(const struct fl_backend_request *request, struct fl_record *record, struct fl_backend **ret,
 		    struct fl_error *reterr);
