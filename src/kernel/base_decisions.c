@@ -103,6 +103,79 @@ unsigned int fl_base_effective_free(const struct fl_effective_free_facts *facts)
 		       : 0;
 }
 
+/* --- 6.12 and 6.18 --- */
+
+unsigned int fl_base_gap_twice(const struct fl_gap_facts *facts)
+{
+	return 2u << facts->order;
+}
+
+bool fl_base_source_own_type(const struct fl_source_facts *facts)
+{
+	return !facts->async || facts->block_type == facts->want;
+}
+
+bool fl_base_pmd_raises_min_free(const struct fl_thp_orders *orders)
+{
+	uint32_t pmd = 1u << orders->pmd_order;
+
+	return ((orders->always | orders->madvise) & pmd) ||
+	       ((orders->inherit & pmd) && (orders->global_always || orders->global_madvise));
+}
+
+bool fl_base_progress_always_clears(const struct fl_progress_facts *facts)
+{
+	(void)facts;
+	return true;
+}
+
+bool fl_base_failure_always_counts(const struct fl_failure_facts *facts)
+{
+	(void)facts;
+	return true;
+}
+
+uint32_t fl_base_khugepaged_pmd_order(const struct fl_khugepaged_order_facts *facts)
+{
+	return 1u << facts->pmd_order;
+}
+
+/* --- 6.18 and 7.3 --- */
+
+bool fl_base_free_high_late(const struct fl_pcp_facts *facts)
+{
+	return facts->free_count >= facts->batch + facts->high_min / 2;
+}
+
+uint64_t fl_base_suitable_askers_mark(const struct fl_suitable_facts *facts)
+{
+	return facts->mark + facts->gap + (facts->order > facts->costly_order ? facts->low - facts->min : 0);
+}
+
+unsigned int fl_base_proactive_low(const struct fl_proactive_mark_facts *facts)
+{
+	return 100 - facts->proactiveness;
+}
+
+unsigned int fl_base_proactive_high(const struct fl_proactive_mark_facts *facts)
+{
+	unsigned int leeway = facts->low / 2 < 10 ? facts->low / 2 : 10;
+
+	return facts->low + leeway > 100 ? 100 : facts->low + leeway;
+}
+
+bool fl_base_never_writes_file(const struct fl_dirty_file_facts *facts)
+{
+	(void)facts;
+	return false;
+}
+
+unsigned int fl_base_pgd_single(const struct fl_no_facts *facts)
+{
+	(void)facts;
+	return 0;
+}
+
 bool fl_base_compact_first(const struct fl_compact_first_facts *facts)
 {
 	return facts->order > facts->costly_order || (facts->order > 0 && facts->type != FL_MOVABLE);

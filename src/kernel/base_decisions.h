@@ -36,4 +36,28 @@ bool fl_base_refuse_clean_lazyfree(const struct fl_khugepaged_lazyfree_facts *fa
 /* Only memory that is born lazyfree stays so. */
 bool fl_base_keep_droppable(const struct fl_collapse_lazyfree_facts *facts);
 
+/* 6.12 and 6.18 */
+/* Twice the request. */
+unsigned int fl_base_gap_twice(const struct fl_gap_facts *facts);
+/* An asynchronous direct compactor empties pageblocks of the type that it asks for. */
+bool fl_base_source_own_type(const struct fl_source_facts *facts);
+/* hugepage_pmd_enabled(): only the PMD size counts. */
+bool fl_base_pmd_raises_min_free(const struct fl_thp_orders *orders);
+bool fl_base_progress_always_clears(const struct fl_progress_facts *facts);
+bool fl_base_failure_always_counts(const struct fl_failure_facts *facts);
+uint32_t fl_base_khugepaged_pmd_order(const struct fl_khugepaged_order_facts *facts);
+
+/* 6.18 and 7.3 */
+/* A batch, and half of the smallest high mark. */
+bool fl_base_free_high_late(const struct fl_pcp_facts *facts);
+/* The caller's mark, and the distance of low from min on top of it for costly orders. */
+uint64_t fl_base_suitable_askers_mark(const struct fl_suitable_facts *facts);
+/* No floor, and a leeway that shrinks with the low mark. */
+unsigned int fl_base_proactive_low(const struct fl_proactive_mark_facts *facts);
+unsigned int fl_base_proactive_high(const struct fl_proactive_mark_facts *facts);
+/* Flusher threads do it. */
+bool fl_base_never_writes_file(const struct fl_dirty_file_facts *facts);
+/* CPUs that need page table isolation get order 1; those of today do not. */
+unsigned int fl_base_pgd_single(const struct fl_no_facts *facts);
+
 #endif

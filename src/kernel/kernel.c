@@ -13,7 +13,7 @@
 
 const char fl_kernel_default[] = "7.3";
 
-static const struct fl_kernel_version *const versions[] = { &fl_version_6_12, &fl_version_7_3 };
+static const struct fl_kernel_version *const versions[] = { &fl_version_6_12, &fl_version_6_18, &fl_version_7_3 };
 #define VERSIONS (sizeof(versions) / sizeof(versions[0]))
 
 #define PATCH_ADDRESS(name) &fl_patch_##name,

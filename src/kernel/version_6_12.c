@@ -9,20 +9,10 @@ static bool pcp_free_high(const struct fl_pcp_facts *facts)
 	return facts->free_count >= facts->batch;
 }
 
-static unsigned int compact_gap(const struct fl_gap_facts *facts)
-{
-	return 2u << facts->order;
-}
-
 /* Low for costly orders, else min, whoever asks. */
 static uint64_t compact_suitable_mark(const struct fl_suitable_facts *facts)
 {
 	return facts->gap + (facts->order > facts->costly_order ? facts->low : facts->min);
-}
-
-static bool compact_source(const struct fl_source_facts *facts)
-{
-	return !facts->async || facts->block_type == facts->want;
 }
 
 static unsigned int proactive_low(const struct fl_proactive_mark_facts *facts)
@@ -43,43 +33,16 @@ static unsigned int effective_free_order(const struct fl_effective_free_facts *f
 	return 0;
 }
 
-/* hugepage_pmd_enabled(): only the PMD size counts. */
-static bool thp_raises_min_free(const struct fl_thp_orders *orders)
-{
-	uint32_t pmd = 1u << orders->pmd_order;
-
-	return ((orders->always | orders->madvise) & pmd) ||
-	       ((orders->inherit & pmd) && (orders->global_always || orders->global_madvise));
-}
-
 /* kswapd alone, at a page that it has met before, while the node is full of them. */
 static bool reclaim_writes_dirty_file(const struct fl_dirty_file_facts *facts)
 {
 	return facts->is_kswapd && facts->reclaim_flag && facts->node_dirty;
 }
 
-static bool progress_clears_failures(const struct fl_progress_facts *facts)
-{
-	(void)facts;
-	return true;
-}
-
-static bool kswapd_counts_failure(const struct fl_failure_facts *facts)
-{
-	(void)facts;
-	return true;
-}
-
 static unsigned int pgd_order(const struct fl_no_facts *facts)
 {
 	(void)facts;
 	return 1; /* page table isolation is built in: a kernel and a user half, always */
-}
-
-/* The PMD size alone. */
-static uint32_t khugepaged_orders(const struct fl_khugepaged_order_facts *facts)
-{
-	return 1u << facts->pmd_order;
 }
 
 static const char *const contains[] = { "guard-accounting", NULL };
@@ -100,9 +63,9 @@ const struct fl_kernel_version fl_version_6_12 = {
 		.highatomic_reserve_late = fl_base_no,
 		.highatomic_refills_pcp = fl_base_yes,
 		.pcp_free_high = pcp_free_high,
-		.compact_gap = compact_gap,
+		.compact_gap = fl_base_gap_twice,
 		.compact_suitable_mark = compact_suitable_mark,
-		.compact_source = compact_source,
+		.compact_source = fl_base_source_own_type,
 		.compact_skip_folio = fl_base_skip_folio,
 		.compact_stall_counts_deferred = fl_base_yes,
 		.proactive_score_order = fl_base_score_pmd_order,
@@ -111,7 +74,7 @@ const struct fl_kernel_version fl_version_6_12 = {
 		.proactive_beside_kswapd = fl_base_never_beside_kswapd,
 		.proactive_order = fl_base_proactive_no_order,
 		.effective_free_order = effective_free_order,
-		.thp_raises_min_free = thp_raises_min_free,
+		.thp_raises_min_free = fl_base_pmd_raises_min_free,
 		.min_free_for_thp = fl_base_min_free_raise,
 		.has_defrag_mode = fl_base_no,
 		.pgd_order = pgd_order,
@@ -121,8 +84,8 @@ const struct fl_kernel_version fl_version_6_12 = {
 		.slowpath_compacts_in_loop = fl_base_no,
 		.compact_first = fl_base_compact_first,
 		.reclaim_writes_dirty_file = reclaim_writes_dirty_file,
-		.progress_clears_failures = progress_clears_failures,
-		.kswapd_counts_failure = kswapd_counts_failure,
+		.progress_clears_failures = fl_base_progress_always_clears,
+		.kswapd_counts_failure = fl_base_failure_always_counts,
 		.reclaimable_counts_free = fl_base_yes,
 		.compaction_ready_adds_high = fl_base_yes,
 		.swap_cache_is_xarray = fl_base_yes,
@@ -130,7 +93,7 @@ const struct fl_kernel_version fl_version_6_12 = {
 		.khugepaged_refuses_lazyfree = fl_base_lazyfree_is_ordinary,
 		.collapse_keeps_lazyfree = fl_base_keep_droppable,
 		.collapse_needs_writable = fl_base_yes,
-		.khugepaged_orders = khugepaged_orders,
+		.khugepaged_orders = fl_base_khugepaged_pmd_order,
 		.khugepaged_collapses_mthp = fl_base_no,
 		.khugepaged_leaves_disabled_at_once = fl_base_no,
 		.slab_has_sheaves = fl_base_no,

@@ -4,22 +4,11 @@
 #include "kernel/base_decisions.h"
 #include "kernel/versions.h"
 
-static bool pcp_free_high(const struct fl_pcp_facts *facts)
-{
-	return facts->free_count >= facts->batch + facts->high_min / 2;
-}
-
 static unsigned int compact_gap(const struct fl_gap_facts *facts)
 {
 	unsigned int gap = 2u << facts->order;
 
 	return gap < 32 ? gap : 32; /* COMPACT_CLUSTER_MAX */
-}
-
-/* The caller's mark, and the distance of low from min on top of it for costly orders. */
-static uint64_t compact_suitable_mark(const struct fl_suitable_facts *facts)
-{
-	return facts->mark + facts->gap + (facts->order > facts->costly_order ? facts->low - facts->min : 0);
 }
 
 /* Whole pageblocks may be emptied out of movable ones, whoever asks. */
@@ -32,29 +21,10 @@ static bool compact_source(const struct fl_source_facts *facts)
 	return facts->block_type == facts->want;
 }
 
-static unsigned int proactive_low(const struct fl_proactive_mark_facts *facts)
-{
-	return 100 - facts->proactiveness;
-}
-
-static unsigned int proactive_high(const struct fl_proactive_mark_facts *facts)
-{
-	unsigned int leeway = facts->low / 2 < 10 ? facts->low / 2 : 10;
-
-	return facts->low + leeway > 100 ? 100 : facts->low + leeway;
-}
-
 /* hugepage_enabled(): the global switch alone, or any anonymous size. */
 static bool thp_raises_min_free(const struct fl_thp_orders *orders)
 {
 	return orders->global_always || orders->global_madvise || orders->always || orders->madvise;
-}
-
-/* Flusher threads do it. */
-static bool reclaim_writes_dirty_file(const struct fl_dirty_file_facts *facts)
-{
-	(void)facts;
-	return false;
 }
 
 static bool progress_clears_failures(const struct fl_progress_facts *facts)
@@ -66,12 +36,6 @@ static bool progress_clears_failures(const struct fl_progress_facts *facts)
 static bool kswapd_counts_failure(const struct fl_failure_facts *facts)
 {
 	return !facts->boosted;
-}
-
-static unsigned int pgd_order(const struct fl_no_facts *facts)
-{
-	(void)facts;
-	return 0; /* CPUs that need page table isolation get order 1; those of today do not */
 }
 
 /* Every anonymous size from order 2 up. */
@@ -97,28 +61,28 @@ const struct fl_kernel_version fl_version_7_3 = {
 		.highatomic_first_pass = fl_base_yes,
 		.highatomic_reserve_late = fl_base_yes,
 		.highatomic_refills_pcp = fl_base_no,
-		.pcp_free_high = pcp_free_high,
+		.pcp_free_high = fl_base_free_high_late,
 		.compact_gap = compact_gap,
-		.compact_suitable_mark = compact_suitable_mark,
+		.compact_suitable_mark = fl_base_suitable_askers_mark,
 		.compact_source = compact_source,
 		.compact_skip_folio = fl_base_skip_folio,
 		.compact_stall_counts_deferred = fl_base_no,
 		.proactive_score_order = fl_base_score_pmd_order,
-		.proactive_low = proactive_low,
-		.proactive_high = proactive_high,
+		.proactive_low = fl_base_proactive_low,
+		.proactive_high = fl_base_proactive_high,
 		.proactive_beside_kswapd = fl_base_never_beside_kswapd,
 		.proactive_order = fl_base_proactive_no_order,
 		.effective_free_order = fl_base_effective_free,
 		.thp_raises_min_free = thp_raises_min_free,
 		.min_free_for_thp = fl_base_min_free_raise,
 		.has_defrag_mode = fl_base_yes,
-		.pgd_order = pgd_order,
+		.pgd_order = fl_base_pgd_single,
 		.stack_tries_high_order = fl_base_yes,
 		.dontneed_frees_tables = fl_base_yes,
 		.zero_page_write_tries_huge = fl_base_yes,
 		.slowpath_compacts_in_loop = fl_base_yes,
 		.compact_first = fl_base_compact_first,
-		.reclaim_writes_dirty_file = reclaim_writes_dirty_file,
+		.reclaim_writes_dirty_file = fl_base_never_writes_file,
 		.progress_clears_failures = progress_clears_failures,
 		.kswapd_counts_failure = kswapd_counts_failure,
 		.reclaimable_counts_free = fl_base_no,

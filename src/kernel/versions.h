@@ -4,6 +4,6 @@
 
 #include "kernel/kernel.h"
 
-extern const struct fl_kernel_version fl_version_6_12, fl_version_7_3;
+extern const struct fl_kernel_version fl_version_6_12, fl_version_6_18, fl_version_7_3;
 
 #endif

@@ -263,7 +263,7 @@ static bool can_model(const struct fl_diagnosis *d, ull *ret_gib)
 static void propose_lab(struct fl_diagnosis *d)
 {
 	unsigned int release = fl_release_number(d->state ? d->state->release : "");
-	const char *kernel = release >= 7000 ? "7.3" : "6.12";
+	const char *kernel = release >= 7000 ? "7.3" : release >= 6015 ? "6.18" : "6.12";
 	char tunable[64];
 	ull gib;
 

@@ -119,9 +119,9 @@ static void test_an_unmovable_request_below_the_pageblock_order_captures_no_mova
 
 static void test_an_attempt_that_was_only_deferred_is_a_stall_in_6_12_and_not_in_7_3(void **state)
 {
-	static const char *const kernels[] = { "6.12", "7.3" };
+	static const char *const kernels[] = { "6.12", "6.18", "7.3" };
 
-	for (int v = 0; v < 2; v++) {
+	for (int v = 0; v < 3; v++) {
 		enum fl_compact_result result;
 		struct rig r;
 
@@ -131,8 +131,8 @@ static void test_an_attempt_that_was_only_deferred_is_a_stall_in_6_12_and_not_in
 		fl_defer_compaction(r.mem, r.who, &r.mem->zone[FL_ZONE_DMA32], 9);
 		assert_int_equal(direct(&r, THP, 9, FL_WMARK_MIN, FL_COMPACT_PRIO_ASYNC, &result), FL_PFN_NONE);
 		assert_int_equal(result, FL_COMPACT_DEFERRED);
-		assert_int_equal(rig_count(&r, FL_VM_compact_stall), v == 0);
-		assert_int_equal(rig_count(&r, FL_VM_compact_fail), v == 0);
+		assert_int_equal(rig_count(&r, FL_VM_compact_stall), v < 2);
+		assert_int_equal(rig_count(&r, FL_VM_compact_fail), v < 2);
 		assert_int_equal(rig_count(&r, FL_VM_compact_migrate_scanned), 0);
 		rig_done(&r);
 	}
@@ -410,7 +410,7 @@ static void random_step(struct rig *r, struct fl_rng *rng)
 
 static void test_random_machines_keep_every_invariant(void **state)
 {
-	static const char *const kernels[] = { "6.12", "7.3", "7.3+mobility" };
+	static const char *const kernels[] = { "6.12", "6.18", "7.3", "7.3+mobility" };
 	const uint64_t seeds = 24;
 
 	for (uint64_t seed = 0; seed < seeds; seed++) {
@@ -418,7 +418,7 @@ static void test_random_machines_keep_every_invariant(void **state)
 		struct rig r;
 
 		fl_rng_init(&rng, seed, "compaction", 0);
-		rig_boot(&r, kernels[seed % 3], 8);
+		rig_boot(&r, kernels[seed % 4], 8);
 		lay_out_random(&r, &rng);
 		rig_set_marks(r.zone, fl_rng_below(&rng, 64), 70, 80);
 		for (int i = 0; i < 20; i++) {

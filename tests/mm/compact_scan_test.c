@@ -269,10 +269,10 @@ static bool is_source(const char *kernel, unsigned int type, bool direct, enum f
 
 static void test_async_direct_scans_blocks_of_its_own_kind_and_all_others_any(void **state)
 {
-	static const char *const kernels[] = { "6.12", "7.3" };
+	static const char *const kernels[] = { "6.12", "6.18", "7.3" };
 	const fl_gfp movable = FL_GFP_HIGHUSER_MOVABLE, unmovable = FL_GFP_KERNEL;
 
-	for (int v = 0; v < 2; v++) {
+	for (int v = 0; v < 3; v++) {
 		const char *k = kernels[v];
 
 		assert_true(is_source(k, FL_MOVABLE, true, FL_MIGRATE_ASYNC, movable, 9));

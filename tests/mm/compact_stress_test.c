@@ -232,9 +232,9 @@ static uint64_t run_world(const char *kernel, uint64_t seed, unsigned int slices
 
 static void test_a_machine_under_pressure_keeps_every_invariant(void **state)
 {
-	static const char *const kernels[] = { "6.12", "7.3", "7.3+mobility" };
+	static const char *const kernels[] = { "6.12", "6.18", "7.3", "7.3+mobility" };
 
-	for (uint64_t seed = 1; seed <= 3; seed++)
+	for (uint64_t seed = 1; seed <= 4; seed++)
 		run_world(kernels[seed - 1], seed, 120);
 }
 

@@ -540,6 +540,7 @@ static void dontneed_tables(const char *kernel, uint64_t left)
 static void test_dontneed_of_whole_2m_frees_the_table_in_7_3_only(void **state)
 {
 	dontneed_tables("7.3", 2);
+	dontneed_tables("6.18", 2);
 	dontneed_tables("6.12", 4);
 }
 

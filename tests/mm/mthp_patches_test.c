@@ -8,7 +8,7 @@
 
 #include "mm/sysctl.h"
 
-static const char *const bases[] = { "6.12", "7.3" };
+static const char *const bases[] = { "6.12", "6.18", "7.3" };
 #define BASES (sizeof(bases) / sizeof(bases[0]))
 #define SIZE(order) (1u << (order))
 

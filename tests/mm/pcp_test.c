@@ -184,6 +184,7 @@ static void test_burst_of_high_order_frees_drains_at_a_batch_in_6_12_and_later_i
 	/* 16 chunks are 64 pages: the 17th free of 6.12 finds a batch freed in a row. */
 	assert_int_equal(left_after_burst("6.12", 16), 64);
 	assert_int_equal(left_after_burst("6.12", 17), 0);
+	assert_int_equal(left_after_burst("6.18", 17), 68);
 	assert_int_equal(left_after_burst("7.3", 17), 68);
 	assert_int_equal(left_after_burst("7.3", 40), 160);
 }

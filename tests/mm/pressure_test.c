@@ -275,6 +275,12 @@ static void test_pressure_at_256_mib_on_6_12(void **state)
 	pressed(BASE_612, 128, 15);
 }
 
+static void test_pressure_on_6_18(void **state)
+{
+	(void)state;
+	pressed("6.18", 64, 15);
+}
+
 static void test_pressure_with_the_mobility_patches(void **state)
 {
 	(void)state;
@@ -322,6 +328,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_minute_of_pressure_at_64_mib_breaks_no_invariant),
 		cmocka_unit_test(test_pressure_at_256_mib_on_6_12),
+		cmocka_unit_test(test_pressure_on_6_18),
 		cmocka_unit_test(test_pressure_with_the_mobility_patches),
 		cmocka_unit_test(test_the_same_seed_gives_the_same_state),
 	};

@@ -26,9 +26,9 @@ static uint64_t pages_of_kind(enum fl_kind kind)
 
 static void test_process_takes_objects_stack_pgd_and_gives_all_back(void **state)
 {
-	const char *kernels[] = { "6.12", "7.3" };
+	const char *kernels[] = { "6.12", "6.18", "7.3" };
 
-	for (unsigned int i = 0; i < 2; i++) {
+	for (unsigned int i = 0; i < 3; i++) {
 		struct fl_process *p;
 
 		start(kernels[i]);
@@ -96,6 +96,7 @@ static void test_stack_is_one_order_2_request_cut_up_in_7_3_and_single_pages_in_
 {
 	stack_layout("7.3", true);
 	stack_layout("6.12", false);
+	stack_layout("6.18", false);
 }
 
 static void test_high_order_of_a_stack_may_wake_kswapd_but_not_reclaim(void **state)

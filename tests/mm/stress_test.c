@@ -169,6 +169,11 @@ static void test_tasks_under_pressure_with_swap_6_12(void **state)
 		run("6.12", seed, 8192);
 }
 
+static void test_tasks_under_pressure_with_swap_6_18(void **state)
+{
+	run("6.18", 2, 8192);
+}
+
 static void test_tasks_that_run_out_of_memory(void **state)
 {
 	run("7.3", 7, 0);
@@ -180,6 +185,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tasks_under_pressure_with_swap_7_3),
 		cmocka_unit_test(test_tasks_under_pressure_with_swap_6_12),
+		cmocka_unit_test(test_tasks_under_pressure_with_swap_6_18),
 		cmocka_unit_test(test_tasks_that_run_out_of_memory),
 	};
 

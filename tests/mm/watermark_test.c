@@ -189,6 +189,8 @@ static void test_which_thp_settings_raise_min_free_differs_by_version(void **sta
 	assert_false(raises("6.12", FL_THP_NEVER, 0, 0));
 	assert_false(raises("6.12", FL_THP_ALWAYS, 9, FL_THP_SIZE_NEVER));
 	assert_false(raises("6.12", FL_THP_NEVER, 2, FL_THP_SIZE_ALWAYS));
+	assert_false(raises("6.18", FL_THP_ALWAYS, 9, FL_THP_SIZE_NEVER));
+	assert_false(raises("6.18", FL_THP_NEVER, 2, FL_THP_SIZE_ALWAYS));
 	assert_true(raises("7.3", FL_THP_NEVER, 2, FL_THP_SIZE_ALWAYS));
 	assert_true(raises("7.3", FL_THP_ALWAYS, 9, FL_THP_SIZE_NEVER));
 	assert_false(raises("7.3", FL_THP_NEVER, 0, 0));

@@ -143,9 +143,9 @@ static void test_guard_pages_gap_is_zero_with_the_patch_and_grows_without(void *
 
 static void test_guard_pages_counts_by_type_drift_unless_merges_move_them(void **state)
 {
-	static const char *const kernels[] = { "7.3", "6.12", "7.3+merge-accounting", "6.12+mobility" };
+	static const char *const kernels[] = { "7.3", "6.12", "6.18", "7.3+merge-accounting", "6.12+mobility" };
 
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 5; i++) {
 		struct fl_record record = record_of(0, kernels[i]);
 		bool moves = strchr(kernels[i], '+') != NULL;
 
