@@ -26,18 +26,30 @@ static struct fl_page_io *page_io(const struct fl_mem *mem)
 	return &mem->writeback->io;
 }
 
+/* sbitmap_queue_wake_up(): those who wait for a tag wait exclusively, so a free one wakes one of them (the kernel gathers
+ * eight of them for eight). The last request wakes all, since nothing would wake those that are left. */
+static void wake_for_slot(struct fl_waitqueue *slot_wait, const struct fl_device *device)
+{
+	if (!slot_wait)
+		return;
+	if (device && fl_device_in_flight(device))
+		fl_wake_one(slot_wait);
+	else
+		fl_wake_all(slot_wait);
+}
+
 static void bio_done(void *arg)
 {
 	struct fl_bio *bio = arg;
 	struct fl_waitqueue *slot_wait = bio->slot_wait;
+	const struct fl_device *device = bio->device;
 
 	bio->prev->next = bio->next;
 	bio->next->prev = bio->prev;
 	for (uint32_t i = 0; i < bio->count; i++)
 		bio->end(bio->mem, &bio->mem->vmscan->irq, bio->folio[i]);
 	fl_xfree(bio);
-	if (slot_wait)
-		fl_wake_all(slot_wait);
+	wake_for_slot(slot_wait, device);
 }
 
 void fl_bio_submit(struct fl_mem *mem, struct fl_caller *who, struct fl_device *device, const fl_pfn *folio,
@@ -49,7 +61,7 @@ void fl_bio_submit(struct fl_mem *mem, struct fl_caller *who, struct fl_device *
 	uint64_t pages = 0;
 
 	FL_ASSERT(count > 0 && count <= FL_BIO_PAGES);
-	*bio = (struct fl_bio){ .mem = mem, .end = end, .slot_wait = slot_wait, .count = count,
+	*bio = (struct fl_bio){ .mem = mem, .end = end, .slot_wait = slot_wait, .device = device, .count = count,
 				.folio = (fl_pfn *)(bio + 1) };
 	bio->next = &io->bios;
 	bio->prev = io->bios.prev;

@@ -17,7 +17,8 @@ struct fl_bio {
 	struct fl_bio *next, *prev;
 	struct fl_mem *mem;
 	void (*end)(struct fl_mem *mem, struct fl_caller *irq, fl_pfn folio);
-	struct fl_waitqueue *slot_wait; /* woken when the request is complete; may be NULL */
+	struct fl_waitqueue *slot_wait; /* of those who wait for a place in the device's queue; may be NULL */
+	struct fl_device *device;
 	uint32_t count;
 	fl_pfn *folio; /* behind the struct, in the same piece of memory */
 };

@@ -45,7 +45,7 @@ struct fl_swap {
 	/* readahead: swapin_readahead_hits, last window and offset */
 	uint32_t ra_hits, ra_last_pages;
 	fl_swp ra_last_slot;
-	struct fl_waitqueue read_wait, write_wait;
+	struct fl_waitqueue queue_wait; /* for a place in the queue of the device */
 };
 
 static inline bool fl_swap_entry_is_page(uint32_t entry)
@@ -76,10 +76,10 @@ void fl_swap_index_check(struct fl_mem *mem);
 
 /* Requests that a block device queues before a submitter must sleep (nr_requests of blk-mq with a scheduler). */
 #define FL_DEVICE_QUEUE 256u
-#define FL_QUEUE_WAIT_NS (10 * FL_MS_NS) /* longest sleep before looking at the queue again */
+#define FL_QUEUE_WAIT_NS (10 * FL_MS_NS) /* longest sleep of the flusher before looking at the queue again */
 /* Must a writer to swap wait now? */
 bool fl_swap_is_congested(const struct fl_mem *mem);
-/* Waits until a write has completed. May switch. */
+/* Waits until a request of the device has completed. May switch. */
 void fl_swap_wait_write(struct fl_mem *mem, struct fl_caller *who);
 
 #endif

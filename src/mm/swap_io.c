@@ -17,13 +17,12 @@ bool fl_swap_is_congested(const struct fl_mem *mem)
 void fl_swap_wait_write(struct fl_mem *mem, struct fl_caller *who)
 {
 	fl_swap_flush_plug(mem, who);
-	/* The queue may be full of others' requests, whose ends nobody tells us: look again at times. */
-	fl_wait_timeout(&mem->swap->write_wait, who->task, FL_QUEUE_WAIT_NS);
+	fl_wait(&mem->swap->queue_wait, who->task);
 }
 
 static void submit_write(struct fl_mem *mem, struct fl_caller *who, const fl_pfn *folio, uint32_t count)
 {
-	fl_bio_submit(mem, who, mem->swap->device, folio, count, true, &mem->swap->write_wait, fl_folio_end_writeback);
+	fl_bio_submit(mem, who, mem->swap->device, folio, count, true, &mem->swap->queue_wait, fl_folio_end_writeback);
 }
 
 /* Does the folio lie right behind the other one in swap? */
@@ -207,7 +206,7 @@ static bool read_window(struct fl_mem *mem, struct fl_caller *who, fl_swp slot, 
 		page[count++] = pfn;
 	}
 	if (count)
-		fl_bio_submit(mem, who, mem->swap->device, page, count, false, NULL, end_read);
+		fl_bio_submit(mem, who, mem->swap->device, page, count, false, &mem->swap->queue_wait, end_read);
 	return has_target;
 }
 
