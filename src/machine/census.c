@@ -61,6 +61,17 @@ struct walk {
 	uint32_t left;      /* pages still to count */
 };
 
+/* How many pages in a row look like the single page at pfn, and so are of its class: most neighbours do. */
+static inline uint32_t equal_pages(const struct fl_mem *mem, fl_pfn pfn, fl_pfn end)
+{
+	const uint32_t *state = mem->frames.state;
+	uint32_t count = 1;
+
+	while (pfn + count < end && state[pfn + count] == state[pfn])
+		count++;
+	return count;
+}
+
 /* Counts one block of frames from `start`. Holes and single pages are steps of one page. */
 static void count_block(const struct fl_mem *mem, fl_pfn start, struct walk *walk, struct fl_census_block *b)
 {
@@ -74,7 +85,7 @@ static void count_block(const struct fl_mem *mem, fl_pfn start, struct walk *wal
 
 			walk->class = class_of(mem, state);
 			walk->order = walk->class == FL_CENSUS_HOLE ? 0 : fl_state_order(state);
-			walk->left = 1u << walk->order;
+			walk->left = walk->order ? 1u << walk->order : equal_pages(mem, pfn, end);
 		}
 		if (walk->class == FL_CENSUS_FREE && walk->order + 1 > b->largest_free_order_plus_one)
 			b->largest_free_order_plus_one = (uint16_t)(walk->order + 1);

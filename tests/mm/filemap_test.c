@@ -1,5 +1,6 @@
 /* tests/mm/filemap_test.c - the page cache, readahead, dirty pages, the flusher (with time where it matters). */
 #include "mm/filemap_internal.h"
+#include "mm/page_io.h"
 #include "reclaim_fixture.h"
 #include "sim/device.h"
 
@@ -418,6 +419,56 @@ static void test_deletion_waits_for_writes_under_way(void **state)
 	timed_end(&t);
 }
 
+/* ---- Waiting for a place in the queue of a device ---- */
+
+static struct fl_waitqueue slots;
+static unsigned int woken;
+
+static void wait_for_slot(struct fl_task *task, void *arg)
+{
+	(void)arg;
+	fl_wait(&slots, task);
+	woken++;
+}
+
+static void end_nothing(struct fl_mem *mem, struct fl_caller *irq, fl_pfn folio)
+{
+	(void)mem;
+	(void)irq;
+	(void)folio;
+}
+
+static void submit_two(struct fl_task *task, void *arg)
+{
+	struct timed *t = arg;
+	fl_pfn pfn = fl_page_alloc(t->f.mem, &t->f.who, FL_GFP_KERNEL, 0, FL_KIND_KERNEL);
+
+	(void)task;
+	for (int i = 0; i < 2; i++)
+		fl_bio_submit(t->f.mem, &t->f.who, t->disk, &pfn, 1, true, &slots, end_nothing);
+	fl_page_free(t->f.mem, &t->f.who, pfn, 0);
+}
+
+/* sbitmap_queue_wake_up(): the waiters are exclusive; nobody would wake those that are left when the last request ends. */
+static void test_a_completed_request_wakes_one_waiter_and_the_last_one_all(void **state)
+{
+	struct timed t = { 0 };
+
+	(void)state;
+	woken = 0;
+	timed_boot(&t, 0); /* 1 ms for each request, one at a time */
+	for (int i = 0; i < 5; i++)
+		fl_task_start(fl_task_new(t.f.sim, "waiter", false), wait_for_slot, NULL);
+	fl_task_start(t.task, submit_two, &t);
+	fl_sim_run(t.f.sim, FL_MS_NS / 2);
+	assert_int_equal(woken, 0);
+	fl_sim_run(t.f.sim, 3 * FL_MS_NS / 2);
+	assert_int_equal(woken, 1);
+	fl_sim_run(t.f.sim, 5 * FL_MS_NS / 2);
+	assert_int_equal(woken, 5);
+	timed_end(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -439,6 +490,7 @@ int main(void)
 		cmocka_unit_test(test_the_flusher_writes_what_has_been_dirty_for_30_seconds),
 		cmocka_unit_test(test_a_sequential_read_runs_at_the_speed_of_the_disk),
 		cmocka_unit_test(test_deletion_waits_for_writes_under_way),
+		cmocka_unit_test(test_a_completed_request_wakes_one_waiter_and_the_last_one_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
