@@ -48,7 +48,7 @@ struct fl_agent {
 	struct fl_tlb *tlb; /* machine/tlb.h; NULL until it is needed */
 	struct {
 		uint64_t accesses, dtlb_load_misses, mcycles;
-	} perf; /* of accesses in passes */
+	} perf; /* of access() */
 };
 
 /* What a handle names. */
@@ -113,9 +113,11 @@ int64_t fl_sim_process_verb(struct fl_agent *agent, const struct fl_op *op);
 /* ---- sim_memory.c, sim_files.c ---- */
 
 int64_t fl_sim_memory_verb(struct fl_agent *agent, const struct fl_op *op);
-/* sim_access.c: op->count passes over the range. */
-int64_t fl_sim_access_passes(struct fl_agent *agent, const struct fl_op *op, fl_vpn start, uint32_t pages,
-			     uint32_t stride);
+/* sim_memory.c: one access; false when the program cannot go on. 0 .. count-1 (the first `wanted`) in random order; free(). */
+bool fl_sim_touch_page(struct fl_agent *agent, fl_vpn vpn, bool write, uint64_t *faults);
+uint32_t *fl_sim_shuffled(uint32_t count, uint32_t wanted, uint64_t draw);
+/* sim_access.c: accesses for a time, or op->count passes over the range. */
+int64_t fl_sim_access(struct fl_agent *agent, const struct fl_op *op, fl_vpn start, uint32_t pages, uint32_t stride);
 int64_t fl_sim_file_verb(struct fl_agent *agent, const struct fl_op *op);
 void fl_sim_set_free(struct fl_id_set *set);
 

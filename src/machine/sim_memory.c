@@ -106,8 +106,7 @@ static int64_t map(struct fl_agent *agent, const struct fl_op *op)
 
 /* ---- touching ---- */
 
-/* One access; false when the program cannot go on. */
-static bool touch_page(struct fl_agent *agent, fl_vpn vpn, bool write, uint64_t *faults)
+bool fl_sim_touch_page(struct fl_agent *agent, fl_vpn vpn, bool write, uint64_t *faults)
 {
 	struct fl_backend *vm = agent->vm;
 	fl_ns before = fl_task_now(agent->task);
@@ -129,8 +128,7 @@ static bool touch_page(struct fl_agent *agent, fl_vpn vpn, bool write, uint64_t 
 	return false;
 }
 
-/* 0 .. count-1 in random order (free()). */
-static uint32_t *shuffled(uint32_t count, uint32_t wanted, uint64_t draw)
+uint32_t *fl_sim_shuffled(uint32_t count, uint32_t wanted, uint64_t draw)
 {
 	uint32_t *order = fl_xmalloc((count ? count : 1) * sizeof(*order));
 	struct fl_rng rng;
@@ -154,13 +152,13 @@ static uint64_t touch_range(struct fl_agent *agent, const struct range *r, const
 	uint64_t faults = 0;
 
 	if (op->flags & FL_OP_RANDOM)
-		order = shuffled(count, count, op->draw);
+		order = fl_sim_shuffled(count, count, op->draw);
 	for (uint32_t i = 0; i < count; i++) {
 		fl_vpn vpn = r->start + (order ? order[i] : i) * r->stride;
 
-		if (op->flags & FL_OP_MODIFY && !touch_page(agent, vpn, false, &faults))
+		if (op->flags & FL_OP_MODIFY && !fl_sim_touch_page(agent, vpn, false, &faults))
 			break;
-		if (!touch_page(agent, vpn, write, &faults))
+		if (!fl_sim_touch_page(agent, vpn, write, &faults))
 			break;
 	}
 	free(order);
@@ -187,24 +185,6 @@ static int64_t map_sparse(struct fl_agent *agent, const struct fl_op *op)
 	return handle;
 }
 
-/* Accesses one page after the other, in passes over the range, until the time is over. */
-static int64_t access_range(struct fl_agent *agent, const struct range *r, const struct fl_op *op)
-{
-	uint32_t count = (r->pages + r->stride - 1) / r->stride, *order = NULL;
-	fl_ns end = fl_task_now(agent->task) + op->time_ns;
-	uint64_t accesses = 0, faults = 0;
-
-	if (op->flags & FL_OP_RANDOM)
-		order = shuffled(count, count, op->draw);
-	for (uint32_t i = 0; fl_task_now(agent->task) < end; i = i + 1 == count ? 0 : i + 1) {
-		if (!touch_page(agent, r->start + (order ? order[i] : i) * r->stride, !(op->flags & FL_OP_READ), &faults))
-			break;
-		accesses++;
-	}
-	free(order);
-	return (int64_t)accesses;
-}
-
 /* ---- giving memory back, advice, locks ---- */
 
 /* `count` runs of `size` bytes, drawn without repetition. */
@@ -219,7 +199,7 @@ static int64_t discard(struct fl_agent *agent, const struct range *r, const stru
 		return fl_sim_refuse(agent, "%lu runs of %u pages do not fit into %u pages", (unsigned long)op->count, run,
 				     r->pages);
 	count = (uint32_t)op->count;
-	starts = shuffled(slots, count, op->draw);
+	starts = fl_sim_shuffled(slots, count, op->draw);
 	for (uint32_t i = 0; i < count; i++)
 		starts[i] = r->start + starts[i] * run;
 	freed = (int64_t)fl_discard_runs(vm->mem, &agent->who, fl_agent_mm(agent), starts, count, run);
@@ -243,9 +223,9 @@ static int64_t refault(struct fl_agent *agent, const struct range *r, const stru
 	for (uint32_t i = 0; i < count; i++)
 		pages[i] = r->start + (fl_vpn)fl_rng_below(&rng, r->pages);
 	fl_discard_runs(vm->mem, &agent->who, fl_agent_mm(agent), pages, count, 1);
-	order = shuffled(count, count, op->draw);
+	order = fl_sim_shuffled(count, count, op->draw);
 	for (uint32_t i = 0; i < count; i++)
-		if (!touch_page(agent, pages[order[i]], true, &faults))
+		if (!fl_sim_touch_page(agent, pages[order[i]], true, &faults))
 			break;
 	free(order);
 	free(pages);
@@ -308,9 +288,7 @@ static int64_t range_verb(struct fl_agent *agent, const struct fl_op *op)
 	case FL_VERB_TOUCH:
 		return (int64_t)touch_range(agent, &r, op);
 	case FL_VERB_ACCESS:
-		if (op->count)
-			return fl_sim_access_passes(agent, op, r.start, r.pages, r.stride);
-		return access_range(agent, &r, op);
+		return fl_sim_access(agent, op, r.start, r.pages, r.stride);
 	case FL_VERB_DISCARD:
 		return discard(agent, &r, op);
 	case FL_VERB_REFAULT:

@@ -9,14 +9,27 @@
 #define KEY_COALESCED (UINT64_C(1) << 41)
 #define KEY_VALID (UINT64_C(1) << 42)
 
+#define HASWELL "published: Mynavi News on Haswell, 2013: an access through the second level takes 12 cycles, 4 of them the first-level " \
+		"cache's, and a miss there some 20 more; clock of the server part"
+
 static const struct fl_tlb_cpu cpus[] = {
 	{ "skylake", "Intel Optimization Reference Manual, Skylake server: 64 and 32 entries 4-way, 1536 entries 12-way shared",
-	  { 64, 4 }, { 32, 4 }, { 1536, 12 }, { 0, 0 }, 0 },
+	  { 64, 4 }, { 32, 4 }, { 1536, 12 }, { 0, 0 }, 0, 2500, 4000, 8000, 20000, HASWELL },
 	{ "icelake", "Intel Optimization Reference Manual, Ice Lake client: 64 and 32 entries 4-way, 2048 entries 16-way shared",
-	  { 64, 4 }, { 32, 4 }, { 2048, 16 }, { 0, 0 }, 0 },
-	{ "zen3", "AMD Software Optimization Guide for family 19h: 64 entries of any size fully associative, 2048 entries 8-way; "
-		  "four adjacent base pages may share an entry",
-	  { 64, 64 }, { 0, 0 }, { 2048, 8 }, { 0, 0 }, 2 },
+	  { 64, 4 }, { 32, 4 }, { 2048, 16 }, { 0, 0 }, 0, 2300, 5000, 8000, 20000, HASWELL "; cache of 5 cycles" },
+	{ "goldencove", "Intel Optimization Reference Manual, Golden Cove: 96 entries 6-way and 32 4-way, 2048 entries 16-way shared",
+	  { 96, 6 }, { 32, 4 }, { 2048, 16 }, { 0, 0 }, 0, 2000, 5000, 8000, 20000, HASWELL "; cache of 5 cycles" },
+	{ "zen", "AMD Software Optimization Guide for family 17h: 64 entries of any size fully associative, 1536 entries 12-way; "
+		 "four adjacent base pages may share an entry",
+	  { 64, 64 }, { 0, 0 }, { 1536, 12 }, { 0, 0 }, 2, 2200, 4000, 7500, 42000, "as zen3 (design)" },
+	{ "zen3", "CPUID 80000005h and 80000006h of family 19h model 1: 64 entries of any size fully associative, 2048 entries 8-way; "
+		  "AMD Software Optimization Guide: four adjacent base pages may share an entry",
+	  { 64, 64 }, { 0, 0 }, { 2048, 8 }, { 0, 0 }, 2, 3500, 4300, 7500, 42000,
+	  "measured: pointer chase over 64, 512 and 2048 base pages in a guest, 1.24, 3.42 and 18.4 ns; the walk is nested" },
+	{ "neoverse-n1", "Arm Neoverse N1 and Cortex-A76 TRM: 48 entries of any size fully associative, 1280 entries 5-way; Linux since "
+			 "6.9 sets the contiguous bit of 16 base pages of a folio",
+	  { 48, 48 }, { 0, 0 }, { 1280, 5 }, { 0, 0 }, 4, 2500, 4000, 3000, 20000,
+	  "Cortex-A76 TRM: access to the second level takes three cycles; walk as Haswell's (design)" },
 };
 #define CPUS (sizeof(cpus) / sizeof(*cpus))
 

@@ -24,6 +24,10 @@ struct fl_tlb_cpu {
 	struct fl_tlb_array l1_base, l1_huge; /* l1_huge of 0 entries: one array for all sizes */
 	struct fl_tlb_array l2_base, l2_huge; /* the same */
 	unsigned int coalesced_order;         /* of base pages that one entry holds where they are one folio; 0: no */
+	/* Its clock, and in 1/1000 cycles an access that depends on the one before (a pointer chase), and what a hit in the second
+	 * level and a page walk with its tables in the caches add to that. */
+	uint32_t mhz, access_mcycles, l2_mcycles, walk_mcycles;
+	const char *speed_source;
 };
 
 /* The CPU of that name, or NULL; by number, NULL past the end. The first is the default. */

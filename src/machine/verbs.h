@@ -35,8 +35,8 @@ enum fl_verb {
 	FL_VERB_MAP_SPARSE,   /* `count` pages, `stride` apart, each touched: mostly page tables; result: a mapping */
 	FL_VERB_UNMAP,        /* all of `handle`, or the range */
 	FL_VERB_TOUCH,        /* one access to each page of the range; result: page faults that it took */
-	FL_VERB_ACCESS,       /* accesses for time_ns; with `count`: so many passes, time_ns between them, at the speed that the TLB of CPU
-			       * `text` allows; result: accesses done */
+	FL_VERB_ACCESS,       /* accesses for time_ns; with `count`: so many passes, time_ns between them; at the speed that the TLB of CPU
+			       * `text` (empty: the default one) allows; result: accesses done */
 	FL_VERB_DISCARD,      /* MADV_DONTNEED of `count` runs of `size` bytes, drawn from the range; result: pages freed */
 	FL_VERB_REFAULT,      /* `count` pages drawn with repetition: MADV_DONTNEED of all, then touched in another order; result: faults */
 	FL_VERB_ADVISE,       /* madvise(advice) on the range, or on one page in each stride; result 0, or negative errno of COLLAPSE */
@@ -63,7 +63,7 @@ enum fl_verb {
 	FL_VERB_SAMPLE,       /* all counters since the last sample, gauges and census, as phase `name`; FL_OP_LONG: since the last such one */
 	FL_VERB_MEASURE,      /* the measured part begins here: what "all" and "end" samples cover (default: the start) */
 	FL_VERB_COUNTER,      /* result: counter `name` of /proc/vmstat, or STAT_<kB>kB of the statistics by size */
-	FL_VERB_PERF,         /* result: counter `name` of this thread's accesses in passes: accesses, dtlb_load_misses, mcycles */
+	FL_VERB_PERF,         /* result: counter `name` of this thread's access(): accesses, dtlb_load_misses, mcycles */
 	FL_VERB_CLOCK,        /* result: nanoseconds of this task's clock */
 	FL_VERBS
 };
@@ -81,6 +81,11 @@ enum fl_verb {
 #define FL_OP_LONG (1u << 10)     /* sample: covers several samples */
 #define FL_OP_MODIFY (1u << 11)   /* touch: read, then write */
 #define FL_OP_LOCKED (1u << 9)    /* map: mlock() at once (MAP_LOCKED without populating) */
+
+/* Bits of has_speed. */
+#define FL_OP_HAS_ACCESS (1u << 0)
+#define FL_OP_HAS_L2 (1u << 1)
+#define FL_OP_HAS_WALK (1u << 2)
 
 enum fl_advice {
 	FL_ADVICE_HUGEPAGE,
@@ -126,7 +131,9 @@ struct fl_op {
 	int64_t file;
 	uint64_t number;
 	enum fl_advice advice;
-	uint32_t mhz, access_mcycles, walk_mcycles; /* passes: clock, 1/1000 cycles of an access and of a page walk */
+	/* access: clock (0: that of the CPU `text`), 1/1000 cycles of an access, and more of a hit in the TLB's second level and of
+	 * a page walk, as far as has_speed has FL_OP_HAS_* */
+	uint32_t mhz, access_mcycles, l2_mcycles, walk_mcycles, has_speed;
 	enum fl_pattern pattern;
 	char name[64], text[64];
 	struct fl_program program;

@@ -139,8 +139,8 @@ static bool get_field(lua_State *L, int arg, const char *key, uint64_t *to)
 static void check_range(lua_State *L, int arg, struct fl_op *op)
 {
 	static const char *const keys[] = { "offset", "length", "stride", "size", "read", "random", "modify",
-					    "passes", "pattern", "tlb", "mhz", "access_mcycles", "walk_mcycles" };
-	const size_t entries = op->verb == FL_VERB_ACCESS ? 13 : 7;
+					    "passes", "pattern", "tlb", "mhz", "access_mcycles", "l2_mcycles", "walk_mcycles" };
+	const size_t entries = op->verb == FL_VERB_ACCESS ? 14 : 7;
 	char hint[128];
 
 	if (lua_isnoneornil(L, arg))
@@ -340,28 +340,41 @@ static int verb_resident(lua_State *L)
 	return range_verb(L, FL_VERB_RESIDENT);
 }
 
-/* What only access() in passes takes, from the same table as the range. */
-static void check_passes(lua_State *L, int arg, struct fl_op *op)
+/* A cost in 1/1000 cycles, where the table at `arg` has one; `bit` then says so. */
+static uint32_t get_mcycles(lua_State *L, int arg, const char *key, struct fl_op *op, uint32_t bit)
+{
+	uint64_t value = UINT64_MAX;
+
+	get_field(L, arg, key, &value);
+	if (value == UINT64_MAX)
+		return 0;
+	if (value > 1000000)
+		luaL_argerror(L, arg, lua_pushfstring(L, "%s is out of range", key));
+	op->has_speed |= bit;
+	return (uint32_t)value;
+}
+
+/* What only access() takes, from the same table as the range. */
+static void check_speed(lua_State *L, int arg, struct fl_op *op)
 {
 	static const char *const patterns[] = { "order", "uniform", "zipf", NULL };
-	static const char *const keys[] = { "mhz", "access_mcycles", "walk_mcycles" };
-	uint64_t value[3] = { 1000, 1000, 0 };
+	uint64_t mhz = 0;
 
-	for (size_t i = 0; i < 3; i++) {
-		get_field(L, arg, keys[i], &value[i]);
-		if (value[i] > 1000000 || (!i && !value[i]))
-			luaL_argerror(L, arg, lua_pushfstring(L, "%s is out of range", keys[i]));
-	}
-	op->mhz = (uint32_t)value[0];
-	op->access_mcycles = (uint32_t)value[1];
-	op->walk_mcycles = (uint32_t)value[2];
+	if (lua_isnoneornil(L, arg))
+		return;
+	op->access_mcycles = get_mcycles(L, arg, "access_mcycles", op, FL_OP_HAS_ACCESS);
+	op->l2_mcycles = get_mcycles(L, arg, "l2_mcycles", op, FL_OP_HAS_L2);
+	op->walk_mcycles = get_mcycles(L, arg, "walk_mcycles", op, FL_OP_HAS_WALK);
+	get_field(L, arg, "mhz", &mhz);
+	if (mhz > 1000000)
+		luaL_argerror(L, arg, "mhz is out of range");
+	op->mhz = (uint32_t)mhz;
 	lua_getfield(L, arg, "pattern");
 	op->pattern = lua_isnil(L, -1) ? FL_PATTERN_ORDER : (enum fl_pattern)luaL_checkoption(L, -1, NULL, patterns);
 	lua_getfield(L, arg, "tlb");
 	if (!lua_isnil(L, -1))
 		check_name(L, -1, op->text, sizeof(op->text));
 	lua_pop(L, 2);
-	op->draw = fl_rng_u64(&fl_body_of(L, "access")->rng);
 }
 
 /* access(mapping, time, range), access(mapping, pause, { passes =, ... }) */
@@ -372,8 +385,9 @@ static int verb_access(lua_State *L)
 	op->handle = check_handle(L, 1);
 	check_range(L, 3, op);
 	op->time_ns = check_number(L, 2, op->count ? 0 : 1, BYTES_MAX);
-	if (op->count)
-		check_passes(L, 3, op);
+	check_speed(L, 3, op);
+	if (op->count || op->pattern != FL_PATTERN_ORDER)
+		op->draw = fl_rng_u64(&fl_body_of(L, "access")->rng);
 	return yield_op(L, op);
 }
 
