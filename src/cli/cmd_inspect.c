@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "observe/inspect.h"
-#include "observe/kpageflags.h"
+#include "observe/host_census.h"
 #include "observe/read_host.h"
 #include "observe/read_text.h"
 #include "observe/watch.h"
@@ -144,7 +144,7 @@ static int read_census(struct inspection *in, struct fl_error *reterr)
 	bool wanted = fl_option_is(&in->set, "map") || in->has_png;
 	struct fl_error error;
 
-	if (fl_census_read_live(in->root, &in->census, &error) == 0) {
+	if (fl_mem_read_census(in->root, &in->report, &in->census, &error) == 0) {
 		in->has_census = true;
 		fl_capacity_compute(&in->census, &in->capacity);
 		return 0;
@@ -153,10 +153,8 @@ static int read_census(struct inspection *in, struct fl_error *reterr)
 		*reterr = error;
 		return -1;
 	}
-	if (in->report.live)
-		fl_mem_report_warn(&in->report, 0, "no census of pageblocks, so nothing on what compaction could "
-						   "gain: %s",
-				   error.text);
+	fl_mem_report_warn(&in->report, 0, "no census of pageblocks, so nothing on what compaction could gain: %s",
+			   error.text);
 	return 0;
 }
 

@@ -493,8 +493,8 @@ static bool judge_figures(struct fl_diagnosis *d)
 
 		if (zone->wrapped || (known && zone->free > zone->managed)) {
 			conclude(d, FL_VERDICT_BAD_ACCOUNTING,
-				 "The figures of zone %s are impossible (line %u): a counter of the kernel is wrong, "
-				 "so the watermark test fails whatever is free.", zone->name, zone->line);
+				 "The figures of zone %s are impossible: a counter of the kernel is wrong, so the "
+				 "watermark test fails whatever is free.", zone->name);
 			return true;
 		}
 	}

@@ -28,13 +28,13 @@ static bool is_page_size(uint64_t bytes)
 	return bytes >= 4096 && bytes <= 262144 && !(bytes & (bytes - 1));
 }
 
-/* The power of two nearest to kb/pages, if they are close to one: the figures may be of different moments. */
-static uint32_t size_from_ratio(uint64_t kb, uint64_t pages)
+/* The power of two nearest to kb/pages, if they are close to one (a share of 1/slack): the moments may differ. */
+static uint32_t size_from_ratio(uint64_t kb, uint64_t pages, uint64_t slack)
 {
 	if (!pages || pages == FL_MEM_NONE || kb == FL_MEM_NONE || pages < 64 || kb > SANE_KB_MAX)
 		return 0;
 	for (uint64_t size_kb = 4; size_kb <= 256; size_kb *= 2)
-		if (kb >= pages * size_kb - pages * size_kb / 4 && kb <= pages * size_kb + pages * size_kb / 4)
+		if (kb >= pages * size_kb - pages * size_kb / slack && kb <= pages * size_kb + pages * size_kb / slack)
 			return (uint32_t)(size_kb * 1024);
 	return 0;
 }
@@ -46,23 +46,51 @@ static uint32_t size_from_nodes(const struct fl_text_reader *reader)
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && !size; i++)
 		size = size_from_ratio(fl_mem_values_get(&reader->node_kb, keys[i]),
-				       fl_mem_values_get(&reader->state->totals, keys[i]));
+				       fl_mem_values_get(&reader->state->totals, keys[i]), 4);
 	return size;
 }
 
+/* A PMD maps page_size / 8 pages. */
+static uint32_t size_from_pmd(const struct fl_mem_state *state)
+{
+	const char *pmd = fl_mem_settings_get(&state->thp, "hpage_pmd_size");
+	uint64_t bytes = 0;
+
+	if (!pmd || !fl_text_number(&pmd, &bytes))
+		return 0;
+	for (uint64_t size = 4096; size <= 262144; size *= 2)
+		if (bytes == size * size / 8)
+			return (uint32_t)size;
+	return 0;
+}
+
+static uint64_t sum_of_zones(const struct fl_mem_state *state, bool managed)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < state->zones_count; i++) {
+		uint64_t pages = managed ? state->zones[i].managed : state->zones[i].free;
+
+		sum += pages < SANE_KB_MAX ? pages : 0;
+	}
+	return sum;
+}
+
+/* What does not change between two files comes first: free memory may have doubled meanwhile. */
 static uint32_t size_from_files(const struct fl_mem_state *state)
 {
-	uint64_t pages = fl_mem_values_get(&state->vmstat, "nr_free_pages"), sum = 0;
-	uint64_t kb = fl_mem_values_get(&state->meminfo, "MemFree");
-	uint32_t size = size_from_ratio(kb, pages);
+	uint64_t total = fl_mem_values_get(&state->meminfo, "MemTotal"), free_kb = fl_mem_values_get(&state->meminfo, "MemFree");
+	uint32_t size = 0;
 
-	for (size_t i = 0; i < state->zones_count; i++)
-		if (state->zones[i].free != FL_MEM_NONE && state->zones[i].free < SANE_KB_MAX)
-			sum += state->zones[i].free;
+	if (fl_mem_values_get(&state->meminfo, "DirectMap4k") != FL_MEM_NONE)
+		return 4096; /* x86 alone prints this */
+	size = size_from_pmd(state);
 	if (!size)
-		size = size_from_ratio(kb, sum);
-	if (!size && fl_mem_values_get(&state->meminfo, "DirectMap4k") != FL_MEM_NONE)
-		size = 4096; /* x86 alone prints this */
+		size = size_from_ratio(total, sum_of_zones(state, true), 64);
+	if (!size)
+		size = size_from_ratio(free_kb, fl_mem_values_get(&state->vmstat, "nr_free_pages"), 4);
+	if (!size)
+		size = size_from_ratio(free_kb, sum_of_zones(state, false), 4);
 	return size;
 }
 
@@ -82,14 +110,16 @@ static void settle_page_size(struct fl_text_reader *reader)
 
 /* --- kB into pages ------------------------------------------------------------------------------------------------ */
 
-static void note_wrapped(struct fl_text_reader *reader, struct fl_mem_zone *zone, const char *what, uint64_t value)
+static void note_wrapped(struct fl_text_reader *reader, struct fl_mem_zone *zone, unsigned int line, const char *what,
+			 uint64_t value)
 {
 	char label[48];
 
 	zone->wrapped = true;
-	fl_mem_report_warn(reader->report, zone->line,
-			   "%s: %s is %llu: more than any machine has, so a counter of the kernel ran below zero",
-			   zone_label(zone, label, sizeof(label)), what, (unsigned long long)value);
+	fl_mem_report_warn(reader->report, line,
+			   "%s: %s is %llu%s: more than any machine has, so a counter of the kernel ran below zero and wrapped",
+			   zone_label(zone, label, sizeof(label)), what, (unsigned long long)value,
+			   reader->state->dump && strcmp(what, "lowmem_reserve") ? "kB" : " pages");
 }
 
 static void to_pages(uint64_t *kb, uint32_t page_size)
@@ -98,29 +128,32 @@ static void to_pages(uint64_t *kb, uint32_t page_size)
 		*kb /= page_size / 1024;
 }
 
-static void convert_zone(struct fl_text_reader *reader, struct fl_mem_zone *zone)
+/* The figures of a zone: kB in a Mem-Info, pages in zoneinfo. Those that no machine has are said; kB become pages. */
+static void settle_figures(struct fl_text_reader *reader, struct fl_mem_zone *zone)
 {
-	struct {
-		const char *name;
-		uint64_t *kb;
-	} figures[] = {
-		{ "free", &zone->free }, { "min", &zone->min }, { "low", &zone->low }, { "high", &zone->high },
-		{ "promo", &zone->promo }, { "boost", &zone->boost }, { "spanned", &zone->spanned },
-		{ "present", &zone->present }, { "managed", &zone->managed }, { "free_cma", &zone->free_cma },
-		{ "free_highatomic", &zone->free_highatomic }, { "reserved_highatomic", &zone->reserved_highatomic },
-		{ "free_pcp", &zone->pcp_pages },
+	uint64_t *figures[] = {
+		&zone->free, &zone->min, &zone->low, &zone->high, &zone->promo, &zone->boost, &zone->spanned,
+		&zone->present, &zone->managed, &zone->free_cma, &zone->free_highatomic, &zone->reserved_highatomic,
+		&zone->pcp_pages,
 	};
+	static const char *const names[] = {
+		"free", "min", "low", "high", "promo", "boost", "spanned", "present", "managed", "free_cma",
+		"free_highatomic", "reserved_highatomic", "free_pcp",
+	};
+	bool dump = reader->state->dump;
+	uint64_t page_kb = reader->state->page_size / 1024;
 
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
-		if (*figures[i].kb != FL_MEM_NONE && *figures[i].kb > SANE_KB_MAX)
-			note_wrapped(reader, zone, figures[i].name, *figures[i].kb);
-		to_pages(figures[i].kb, reader->state->page_size);
+		if (*figures[i] != FL_MEM_NONE && *figures[i] > SANE_KB_MAX / (dump ? 1 : page_kb))
+			note_wrapped(reader, zone, zone->line, names[i], *figures[i]);
+		if (dump)
+			to_pages(figures[i], reader->state->page_size);
 	}
-	for (size_t i = 0; i < zone->stats.count; i++)
+	for (size_t i = 0; dump && i < zone->stats.count; i++)
 		to_pages(&zone->stats.items[i].value, reader->state->page_size);
 	for (unsigned int i = 0; i < zone->protection_count; i++) {
-		if (zone->protection[i] > SANE_KB_MAX / 4) {
-			note_wrapped(reader, zone, "lowmem_reserve (pages)", zone->protection[i]);
+		if (zone->protection[i] > SANE_KB_MAX / page_kb) {
+			note_wrapped(reader, zone, zone->line, "lowmem_reserve", zone->protection[i]);
 			break;
 		}
 	}
@@ -179,6 +212,10 @@ static void check_lists(struct fl_text_reader *reader, struct fl_mem_zone *zone)
 	if (!zone->lists_line)
 		return;
 	sum = lists_pages(zone->free_blocks, zone->orders_count);
+	if (!reader->state->dump && sum > SANE_KB_MAX / (reader->state->page_size / 1024)) {
+		note_wrapped(reader, zone, zone->lists_line, "the sum of the free lists", sum);
+		return;
+	}
 	if (reader->state->dump)
 		check_printed_sum(reader, zone, sum * (reader->state->page_size / 1024));
 	if (zone->free == FL_MEM_NONE && zone->lists_sum_kb != FL_MEM_NONE)
@@ -232,29 +269,110 @@ static void settle_types(struct fl_text_reader *reader, struct fl_mem_zone *zone
 			   sum > 2 * lists || lists > 2 * sum ? " or on different machines" : "");
 }
 
-static void check_files(struct fl_text_reader *reader)
+/* Gauges of vmstat that ran below zero (the kernel prints most of them as 0 then). */
+static void check_vmstat(struct fl_text_reader *reader)
 {
 	const struct fl_mem_state *state = reader->state;
-	uint64_t vmstat = fl_mem_values_get(&state->vmstat, "nr_free_pages"), sum = 0;
-	bool lists = false, types = false;
+
+	for (size_t i = 0; i < state->vmstat.count; i++)
+		if (!strncmp(state->vmstat.items[i].name, "nr_", 3) &&
+		    state->vmstat.items[i].value > SANE_KB_MAX / (state->page_size / 1024))
+			fl_mem_report_warn(reader->report, 0,
+					   "vmstat: %s is %llu: more than any machine has, so a counter of the kernel ran "
+					   "below zero and wrapped", state->vmstat.items[i].name,
+					   (unsigned long long)state->vmstat.items[i].value);
+}
+
+static bool has_row(const struct fl_mem_zone *zone)
+{
+	return zone->lists_line && !zone->lists_from_types;
+}
+
+static unsigned int rows_with(const struct fl_mem_state *state, unsigned int columns)
+{
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < state->zones_count; i++)
+		count += has_row(&state->zones[i]) && state->zones[i].orders_count == columns;
+	return count;
+}
+
+/* The number of columns that most rows of buddyinfo have; where none is more frequent, what most kernels have. */
+static unsigned int usual_columns(const struct fl_mem_state *state)
+{
+	unsigned int best = 0, most = 0;
+
+	for (size_t i = 0; i < state->zones_count; i++) {
+		unsigned int columns = state->zones[i].orders_count, rows = rows_with(state, columns);
+
+		if (has_row(&state->zones[i]) && (rows > most || (rows == most && best != 11 && (columns == 11 || columns > best)))) {
+			best = columns;
+			most = rows;
+		}
+	}
+	return best;
+}
+
+static void check_columns(struct fl_text_reader *reader)
+{
+	struct fl_mem_state *state = reader->state;
+	unsigned int usual = usual_columns(state);
+
+	for (size_t i = 0; i < state->zones_count; i++) {
+		struct fl_mem_zone *zone = &state->zones[i];
+
+		if (!has_row(zone) || zone->orders_count == usual)
+			continue;
+		fl_mem_report_warn(reader->report, zone->lists_line,
+				   "zone %s has %u column%s where the other rows have %u: a column was lost or added, so "
+				   "its orders are not certain", zone->name, zone->orders_count,
+				   zone->orders_count == 1 ? "" : "s", usual);
+		zone->lists_incomplete = zone->lists_incomplete || zone->orders_count < usual;
+	}
+}
+
+/* A zone with memory that stands in one of two files only. */
+static void check_zone_is_everywhere(struct fl_text_reader *reader, const struct fl_mem_zone *zone, bool lists, bool types,
+				     bool figures)
+{
+	if (!fl_mem_zone_is_populated(zone))
+		return;
+	if (lists && types && zone->lists_line && zone->has_type_rows == zone->lists_from_types)
+		fl_mem_report_warn(reader->report, zone->lists_line,
+				   "zone %s is in only one of buddyinfo and pagetypeinfo: a row is missing, or they come "
+				   "from different machines", zone->name);
+	if (lists && !zone->lists_line && zone->line)
+		fl_mem_report_warn(reader->report, zone->line,
+				   "zone %s is in zoneinfo but has no row in buddyinfo: its free blocks are missing",
+				   zone->name);
+	if (figures && zone->lists_line && !zone->line)
+		fl_mem_report_warn(reader->report, zone->lists_line,
+				   "zone %s has free lists but is not in zoneinfo: its watermarks are missing", zone->name);
+}
+
+static void check_zones(struct fl_text_reader *reader)
+{
+	const struct fl_mem_state *state = reader->state;
+	bool lists = false, types = false, figures = false;
 
 	for (size_t i = 0; i < state->zones_count; i++) {
 		const struct fl_mem_zone *zone = &state->zones[i];
 
-		if (zone->free != FL_MEM_NONE && zone->free < SANE_KB_MAX)
-			sum += zone->free;
-		lists = lists || (zone->lists_line && !zone->lists_from_types);
+		lists = lists || has_row(zone);
 		types = types || zone->has_type_rows;
+		figures = figures || zone->line;
 	}
-	for (size_t i = 0; lists && types && i < state->zones_count; i++) {
-		const struct fl_mem_zone *zone = &state->zones[i];
+	for (size_t i = 0; i < state->zones_count; i++)
+		check_zone_is_everywhere(reader, &state->zones[i], lists, types, figures);
+}
 
-		if (zone->lists_line && fl_mem_zone_is_populated(zone) && zone->has_type_rows == zone->lists_from_types)
-			fl_mem_report_warn(reader->report, zone->lists_line,
-					   "zone %s is in only one of buddyinfo and pagetypeinfo: they may come from "
-					   "different machines", zone->name);
-	}
-	if (vmstat != FL_MEM_NONE && sum && difference(vmstat, sum) > sum / 20 + 64)
+static void check_files(struct fl_text_reader *reader)
+{
+	uint64_t vmstat = fl_mem_values_get(&reader->state->vmstat, "nr_free_pages"), sum = sum_of_zones(reader->state, false);
+
+	check_zones(reader);
+	check_vmstat(reader);
+	if (vmstat != FL_MEM_NONE && vmstat < SANE_KB_MAX && sum && difference(vmstat, sum) > sum / 20 + 64)
 		fl_mem_report_warn(reader->report, 0,
 				   "vmstat says %llu free pages, the zones add up to %llu: taken at different moments",
 				   (unsigned long long)vmstat, (unsigned long long)sum);
@@ -288,10 +406,11 @@ void fl_text_close_state(struct fl_text_reader *reader)
 	if (reader->context == TEXT_LIST)
 		fl_text_dump_end_list(reader);
 	settle_page_size(reader);
+	if (!state->dump)
+		check_columns(reader);
 	for (size_t i = 0; i < state->zones_count; i++) {
-		if (state->dump)
-			convert_zone(reader, &state->zones[i]);
-		else
+		settle_figures(reader, &state->zones[i]);
+		if (!state->dump)
 			settle_types(reader, &state->zones[i]);
 		check_lists(reader, &state->zones[i]);
 	}

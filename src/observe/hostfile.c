@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SIZE_MAX_BYTES (64u << 20)
@@ -19,9 +20,14 @@ char *fl_hostfile_path(const char *root, const char *name)
 int fl_hostfile_open(const char *root, const char *name, struct fl_error *reterr)
 {
 	char *path = fl_hostfile_path(root, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC), code = -errno;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), code = -errno;
+	struct stat st;
 
-	if (fd >= 0)
+	if (fd >= 0 && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) { /* a pipe would keep us waiting for ever */
+		close(fd);
+		code = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+		fl_error_set(reterr, FL_ERROR_LACKING, code, "%s cannot be read: it is no plain file", path);
+	} else if (fd >= 0)
 		code = fd;
 	else if (code == -EACCES || code == -EPERM)
 		fl_error_set(reterr, FL_ERROR_LACKING, code, "%s may not be read: run this as root", path);

@@ -129,16 +129,28 @@ static void marks_json(json_t *object, const struct fl_mem_zone *zone)
 		json_object_set_new(object, "protection_pages", numbers(zone->protection, zone->protection_count));
 }
 
-static json_t *zone_json(const struct fl_mem_state *state, size_t index, const struct fl_mem_zone *zone)
+/* Line, and the file where several were read. */
+static void set_place(json_t *object, const struct fl_mem_report *report, unsigned int line)
 {
+	const char *file;
+	unsigned int number = fl_mem_report_place(report, line, &file);
+
+	if (!line)
+		return;
+	set_text(object, "file", file);
+	json_object_set_new(object, "line", json_integer(number));
+}
+
+static json_t *zone_json(const struct fl_mem_report *report, size_t index, const struct fl_mem_zone *zone)
+{
+	const struct fl_mem_state *state = report->states[index];
 	json_t *object = json_object();
 
 	json_object_set_new(object, "state", json_integer((json_int_t)index));
 	if (zone->node >= 0)
 		json_object_set_new(object, "node", json_integer(zone->node));
 	set_text(object, "zone", zone->name);
-	if (zone->line)
-		json_object_set_new(object, "line", json_integer(zone->line));
+	set_place(object, report, zone->line);
 	json_object_set_new(object, "page_size", json_integer(state->page_size));
 	marks_json(object, zone);
 	if (zone->orders_count) {
@@ -166,15 +178,14 @@ static json_t *strings(char *const *items, size_t count)
 	return array;
 }
 
-static json_t *evidence_json(const struct fl_diagnosis *d)
+static json_t *evidence_json(const struct fl_mem_report *report, const struct fl_diagnosis *d)
 {
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < d->evidence_count; i++) {
 		json_t *note = json_object();
 
-		if (d->evidence[i].line)
-			json_object_set_new(note, "line", json_integer(d->evidence[i].line));
+		set_place(note, report, d->evidence[i].line);
 		json_object_set_new(note, "text", text(d->evidence[i].text));
 		json_array_append_new(array, note);
 	}
@@ -228,7 +239,7 @@ static json_t *check_json(const struct fl_zone_check *check)
 	return object;
 }
 
-static void diagnosis_json(json_t *object, const struct fl_diagnosis *d)
+static void diagnosis_json(json_t *object, const struct fl_mem_report *report, const struct fl_diagnosis *d)
 {
 	json_t *others = json_array(), *checks = json_array();
 
@@ -240,20 +251,20 @@ static void diagnosis_json(json_t *object, const struct fl_diagnosis *d)
 	set_text(object, "verdict", fl_verdict_name(d->verdict));
 	json_object_set_new(object, "also", others);
 	json_object_set_new(object, "summary", text(d->headline));
-	json_object_set_new(object, "evidence", evidence_json(d));
+	json_object_set_new(object, "evidence", evidence_json(report, d));
 	json_object_set_new(object, "zone_tests", checks);
 	json_object_set_new(object, "advice", advice_json(d));
 	json_object_set_new(object, "would_not_help", strings(d->useless, d->useless_count));
 	set_text(object, "compare", d->lab);
 }
 
-static json_t *request_json(const struct fl_mem_request *r, const struct fl_diagnosis *d)
+static json_t *request_json(const struct fl_mem_report *report, const struct fl_mem_request *r, const struct fl_diagnosis *d)
 {
 	json_t *object = json_object();
 	char raw[32];
 
 	set_text(object, "kind", fl_mem_request_kind_name((enum fl_mem_request_kind)r->kind));
-	json_object_set_new(object, "line", json_integer(r->line_first));
+	set_place(object, report, r->line_first);
 	set_text(object, "comm", r->comm);
 	json_object_set_new(object, "order", r->has_order || !d->order_assumed ? json_integer(d->order) : json_null());
 	if (r->has_gfp) {
@@ -269,7 +280,7 @@ static json_t *request_json(const struct fl_mem_request *r, const struct fl_diag
 	set(object, "size_bytes", r->size_bytes);
 	json_object_set_new(object, "state", r->state >= 0 ? json_integer(r->state) : json_null());
 	json_object_set_new(object, "trace", strings(r->trace, r->trace_count));
-	diagnosis_json(object, d);
+	diagnosis_json(object, report, d);
 	return object;
 }
 
@@ -306,12 +317,24 @@ static json_t *thp_sizes_json(const struct fl_mem_state *state)
 	return array;
 }
 
-static json_t *state_json(const struct fl_mem_state *state)
+/* Lines of one text; a state that was read from the files of a host has none. */
+static void set_lines(json_t *object, const struct fl_mem_report *report, const struct fl_mem_state *state)
+{
+	const char *file;
+	unsigned int first = fl_mem_report_place(report, state->line_first, &file);
+
+	if (file && !state->dump)
+		return;
+	set_text(object, "file", file);
+	json_object_set_new(object, "line_first", json_integer(first));
+	json_object_set_new(object, "line_last", json_integer(state->line_last - state->line_first + first));
+}
+
+static json_t *state_json(const struct fl_mem_report *report, const struct fl_mem_state *state)
 {
 	json_t *object = json_object();
 
-	json_object_set_new(object, "line_first", json_integer(state->line_first));
-	json_object_set_new(object, "line_last", json_integer(state->line_last));
+	set_lines(object, report, state);
 	json_object_set_new(object, "page_size", json_integer(state->page_size));
 	json_object_set_new(object, "page_size_assumed", json_boolean(state->page_size_assumed));
 	json_object_set_new(object, "orders", json_integer(state->orders_count));
@@ -384,8 +407,7 @@ static json_t *warnings_json(const struct fl_mem_report *report)
 	for (size_t i = 0; i < report->warnings_count; i++) {
 		json_t *warning = json_object();
 
-		if (report->warnings[i].line)
-			json_object_set_new(warning, "line", json_integer(report->warnings[i].line));
+		set_place(warning, report, report->warnings[i].line);
 		json_object_set_new(warning, "text", text(report->warnings[i].text));
 		json_array_append_new(array, warning);
 	}
@@ -411,13 +433,13 @@ json_t *fl_inspect_json(const struct fl_inspect *inspect)
 	json_t *document = json_object(), *states = json_array(), *zones = json_array(), *requests = json_array();
 
 	for (size_t i = 0; i < report->states_count; i++) {
-		json_array_append_new(states, state_json(report->states[i]));
+		json_array_append_new(states, state_json(report, report->states[i]));
 		for (size_t z = 0; z < report->states[i]->zones_count; z++)
 			if (fl_mem_zone_is_populated(&report->states[i]->zones[z]))
-				json_array_append_new(zones, zone_json(report->states[i], i, &report->states[i]->zones[z]));
+				json_array_append_new(zones, zone_json(report, i, &report->states[i]->zones[z]));
 	}
 	for (size_t i = 0; i < report->requests_count; i++)
-		json_array_append_new(requests, request_json(report->requests[i], &inspect->diagnoses[i]));
+		json_array_append_new(requests, request_json(report, report->requests[i], &inspect->diagnoses[i]));
 	json_object_set_new(document, "schema", json_string("fraglab.inspect.v1"));
 	set_text(document, "source", report->source);
 	json_object_set_new(document, "live", json_boolean(report->live));

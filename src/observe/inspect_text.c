@@ -14,7 +14,7 @@
 #define COLUMNS 80
 #define REQUESTS_SHOWN 10
 #define STATES_SHOWN 4
-#define WARNINGS_SHOWN 12
+#define WARNINGS_SHOWN 60
 
 typedef unsigned long long ull;
 
@@ -99,7 +99,7 @@ static const char *human_pages(const struct fl_mem_state *state, uint64_t pages,
 	if (pages == FL_MEM_NONE)
 		snprintf(to, size, "?");
 	else if (__builtin_mul_overflow(pages, (uint64_t)state->page_size, &bytes) || bytes > 1ull << 53)
-		snprintf(to, size, "impossible");
+		snprintf(to, size, "wrapped"); /* a counter of the kernel ran below zero; finish.c says so by line */
 	else
 		human(bytes, to, size);
 	return to;
@@ -139,18 +139,31 @@ static const char *kind_words(enum fl_mem_request_kind kind)
 	return "request";
 }
 
-static void add_evidence(struct fl_text *to, const struct fl_diagnosis *d)
+/* A remark about a line: "line 12    text", or "proc/vmstat:12: text" where several files were read. */
+static void add_note(struct fl_text *to, const struct fl_mem_report *report, const char *indent, unsigned int line,
+		     const char *text)
 {
+	const char *file = NULL;
+	unsigned int number = line ? fl_mem_report_place(report, line, &file) : 0;
 	char first[32];
 
+	if (report->files_count)
+		snprintf(first, sizeof(first), "%s- ", indent);
+	else if (line)
+		snprintf(first, sizeof(first), "%sline %-5u ", indent, number);
+	else
+		snprintf(first, sizeof(first), "%s           ", indent);
+	if (file)
+		add_wrapped_format(to, first, "%s:%u: %s", file, number, text);
+	else
+		add_wrapped(to, first, text);
+}
+
+static void add_evidence(struct fl_text *to, const struct fl_mem_report *report, const struct fl_diagnosis *d)
+{
 	fl_text_add(to, "  Evidence\n");
-	for (size_t i = 0; i < d->evidence_count; i++) {
-		if (d->evidence[i].line)
-			snprintf(first, sizeof(first), "    line %-5u ", d->evidence[i].line);
-		else
-			snprintf(first, sizeof(first), "               ");
-		add_wrapped(to, first, d->evidence[i].text);
-	}
+	for (size_t i = 0; i < d->evidence_count; i++)
+		add_note(to, report, "    ", d->evidence[i].line, d->evidence[i].text);
 }
 
 static void add_advice(struct fl_text *to, const struct fl_diagnosis *d)
@@ -190,9 +203,11 @@ static void add_request(struct fl_text *to, const struct fl_inspect *inspect, si
 {
 	const struct fl_mem_request *r = inspect->report->requests[i];
 	const struct fl_diagnosis *d = &inspect->diagnoses[i];
+	const char *file;
+	unsigned int line = fl_mem_report_place(inspect->report, r->line_first, &file);
 
-	fl_text_add(to, "\nRequest %zu of %zu, line %u: %s", i + 1, inspect->report->requests_count, r->line_first,
-		    kind_words((enum fl_mem_request_kind)r->kind));
+	fl_text_add(to, "\nRequest %zu of %zu, %s%s%u: %s", i + 1, inspect->report->requests_count, file ? file : "line",
+		    file ? ":" : " ", line, kind_words((enum fl_mem_request_kind)r->kind));
 	if (r->comm[0])
 		fl_text_add(to, ", %s", r->comm);
 	if (r->has_order)
@@ -200,7 +215,7 @@ static void add_request(struct fl_text *to, const struct fl_inspect *inspect, si
 	fl_text_add(to, "\n  Verdict: %s", fl_verdict_name(d->verdict));
 	add_also(to, d);
 	add_wrapped(to, "  ", d->headline);
-	add_evidence(to, d);
+	add_evidence(to, inspect->report, d);
 	add_advice(to, d);
 }
 
@@ -480,13 +495,18 @@ static void add_state_head(struct fl_text *to, const struct fl_inspect *inspect,
 {
 	const struct fl_mem_state *state = inspect->report->states[i];
 	struct fl_text text;
+	unsigned int line;
+	const char *file;
 	char page[24];
 
 	fl_text_init(&text);
 	fl_text_add(&text, "State of memory");
 	if (inspect->report->states_count > 1)
 		fl_text_add(&text, " %zu of %zu", i + 1, inspect->report->states_count);
-	if (!inspect->report->live)
+	line = fl_mem_report_place(inspect->report, state->line_first, &file);
+	if (file && state->dump)
+		fl_text_add(&text, ", %s:%u", file, line);
+	else if (!file && !inspect->report->live)
 		fl_text_add(&text, ", lines %u to %u", state->line_first, state->line_last);
 	fl_text_add(&text, ", pages of %s%s", human(state->page_size, page, sizeof(page)),
 		    state->page_size_assumed ? " (assumed)" : "");
@@ -501,13 +521,14 @@ static void add_state(struct fl_text *to, const struct fl_inspect *inspect, size
 {
 	const struct fl_mem_state *state = inspect->report->states[i];
 	unsigned int huge = huge_order_of(state);
-	char size[24];
+	char size[24], index[24];
 
 	add_state_head(to, inspect, i);
 	human((uint64_t)state->page_size << huge, size, sizeof(size));
+	snprintf(index, sizeof(index), "unus.%u", huge);
 	if (state->zones_count)
 		fl_text_add(to, "  %-15s%10s%10s%10s%8s%7s%9s%9s\n", "zone", "managed", "free", "min", size, "order", "unus.3",
-			    huge >= 10 ? "unus.hp" : "unus.9");
+			    index);
 	for (size_t z = 0; z < state->zones_count; z++)
 		if (fl_mem_zone_is_populated(&state->zones[z]))
 			add_zone_row(to, state, &state->zones[z], huge);
@@ -561,22 +582,17 @@ static void add_events(struct fl_text *to, const struct fl_mem_report *report)
 static void add_warnings(struct fl_text *to, const struct fl_mem_report *report, bool all)
 {
 	size_t shown = report->warnings_count;
-	char first[32];
 
 	if (!shown)
 		return;
 	if (!all && shown > WARNINGS_SHOWN)
 		shown = WARNINGS_SHOWN;
 	fl_text_add(to, "\nWhat could not be read or does not agree\n");
-	for (size_t i = 0; i < shown; i++) {
-		if (report->warnings[i].line)
-			snprintf(first, sizeof(first), "  line %-5u ", report->warnings[i].line);
-		else
-			snprintf(first, sizeof(first), "             ");
-		add_wrapped(to, first, report->warnings[i].text);
-	}
+	for (size_t i = 0; i < shown; i++)
+		add_note(to, report, "  ", report->warnings[i].line, report->warnings[i].text);
 	if (shown < report->warnings_count + report->warnings_dropped)
-		fl_text_add(to, "  and %llu more\n", (ull)(report->warnings_count + report->warnings_dropped - shown));
+		fl_text_add(to, "  and %llu more%s\n", (ull)(report->warnings_count + report->warnings_dropped - shown),
+			    shown < report->warnings_count ? "; --all shows them" : "");
 }
 
 static void add_head(struct fl_text *to, const struct fl_mem_report *report)

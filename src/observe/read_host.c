@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,24 +17,30 @@
 
 #include "base/text.h"
 #include "observe/hostfile.h"
+#include "observe/procline.h"
 #include "observe/read_text.h"
 
 #define THP_DIR "sys/kernel/mm/transparent_hugepage"
+#define DEBUG_DIR "sys/kernel/debug/extfrag"
+#define VM_DIR "proc/sys/vm"
 
 struct host_file {
 	const char *path;
-	const char *figures; /* what is missing without it; NULL: nothing that anybody would miss */
+	const char *figures; /* what is missing without it */
 };
 
 static const struct host_file proc_files[] = {
-	{ "proc/version", NULL },
 	{ "proc/buddyinfo", "free blocks by order" },
 	{ "proc/pagetypeinfo", "free blocks and pageblocks by migratetype" },
 	{ "proc/zoneinfo", "watermarks and sizes of zones" },
 	{ "proc/vmstat", "event counters" },
 	{ "proc/meminfo", "totals" },
-	{ "sys/kernel/debug/extfrag/unusable_index", NULL },
-	{ "sys/kernel/debug/extfrag/extfrag_index", NULL },
+};
+
+/* The kernel's own indices: what is printed is computed from the free lists, so these are only to compare with. */
+static const struct host_file debug_files[] = {
+	{ DEBUG_DIR "/unusable_index", "the kernel's own unusable indices (ours do not need them)" },
+	{ DEBUG_DIR "/extfrag_index", "the kernel's own fragmentation indices (ours do not need them)" },
 };
 
 static const char *const sysctls[] = {
@@ -70,37 +77,138 @@ struct host_reader {
 	bool live;
 };
 
-/* The content of one file through the text reader. 1 read, 0 not there. */
-static int read_file(struct host_reader *reader, const char *path, const char *figures)
+static void warn_missing(struct host_reader *reader, const char *path, int error, const char *figures)
 {
-	char *full = fl_hostfile_path(reader->root, path), bytes[65536];
-	FILE *file = fopen(full, "r");
-	size_t got;
+	const char *why = error == EACCES || error == EPERM ? "; root may read it" : "";
 
-	free(full);
-	if (!file) {
-		if (figures && (reader->live || errno != ENOENT))
-			fl_mem_report_warn(reader->report, 0, "%s could not be read (%s%s): %s are missing", path,
-					   strerror(errno), errno == EACCES ? "; root may" : "", figures);
-		return 0;
-	}
-	fl_text_reader_file(reader->text, path);
-	while ((got = fread(bytes, 1, sizeof(bytes), file)) > 0)
-		fl_text_reader_feed(reader->text, bytes, got);
-	if (ferror(file) && figures)
-		fl_mem_report_warn(reader->report, 0, "%s could not be read to its end: %s", path, strerror(errno));
-	fclose(file);
-	reader->files++;
-	return 1;
+	fl_mem_report_warn(reader->report, 0, "%s could not be read (%s%s): missing are %s", path, strerror(error), why,
+			   figures);
 }
 
+/* A link to nothing is there, though opening it says that there is no such file. */
+static bool is_there(const char *full)
+{
+	struct stat st;
+
+	return !lstat(full, &st);
+}
+
+/* Bytes that no text has: a file of /proc is never binary. */
+static bool is_binary(const char *bytes, size_t length)
+{
+	size_t odd = 0;
+
+	for (size_t i = 0; i < length; i++)
+		odd += (unsigned char)bytes[i] < ' ' && (!bytes[i] || !strchr("\t\r\n\f\x1b", bytes[i]));
+	return odd > length / 32;
+}
+
+/* Everything in the file through the text reader, and what is wrong with it as a whole. */
+static void read_stream(struct host_reader *reader, FILE *file, const char *path, const char *figures)
+{
+	bool binary = false, empty = true, error;
+	char bytes[65536];
+	uint64_t good;
+	size_t got;
+
+	fl_text_reader_file(reader->text, path);
+	while (!binary && (got = fread(bytes, 1, sizeof(bytes), file)) > 0) {
+		binary = is_binary(bytes, got);
+		if (!binary)
+			fl_text_reader_feed(reader->text, bytes, got);
+		empty = false;
+	}
+	error = ferror(file) != 0;
+	good = fl_text_reader_end_file(reader->text);
+	if (error)
+		fl_mem_report_warn(reader->report, 0, "%s could not be read to its end (%s): missing are %s%s", path,
+				   strerror(errno), good ? "some of " : "", figures);
+	else if (binary)
+		fl_mem_report_warn(reader->report, 0, "%s is binary, not text: missing are %s%s", path,
+				   good ? "some of " : "", figures);
+	else if (empty || (!good && fl_procfile_of(path) != FL_PROCFILE_ANY))
+		fl_mem_report_warn(reader->report, 0, "%s %s: missing are %s", path,
+				   empty ? "is empty" : "has no line that can be read", figures);
+	reader->files++;
+}
+
+/* Opens a file under the root; never waits for one that is no plain file. NULL with errno. */
+static FILE *open_file(const char *full)
+{
+	int fd = open(full, O_RDONLY | O_NONBLOCK | O_CLOEXEC), error;
+	struct stat st;
+	FILE *file;
+
+	if (fd < 0)
+		return NULL;
+	error = fstat(fd, &st) ? errno : S_ISDIR(st.st_mode) ? EISDIR : S_ISREG(st.st_mode) ? 0 : EINVAL;
+	file = error ? NULL : fdopen(fd, "r");
+	if (file)
+		return file;
+	error = error ? error : errno;
+	close(fd);
+	errno = error;
+	return NULL;
+}
+
+/*
+ * The content of one file through the text reader; `optional`: many hosts do not have it, and nobody misses it then.
+ * 1 read, 0 not.
+ */
+static int read_file(struct host_reader *reader, const char *path, const char *figures, bool optional)
+{
+	char *full = fl_hostfile_path(reader->root, path);
+	FILE *file = open_file(full);
+	int error = errno;
+
+	if (file) {
+		read_stream(reader, file, path, figures);
+		fclose(file);
+	} else if (error == EINVAL) {
+		fl_mem_report_warn(reader->report, 0, "%s is no plain file: missing are %s", path, figures);
+	} else if (error == ENOENT && is_there(full)) {
+		fl_mem_report_warn(reader->report, 0, "%s is a link to a file that is not there: missing are %s", path,
+				   figures);
+	} else if (error != ENOENT || !optional) {
+		warn_missing(reader, path, error, figures);
+	}
+	free(full);
+	return file != NULL;
+}
+
+/* Can files be looked for in this folder? If not, one sentence stands for all of them. */
+static bool has_folder(struct host_reader *reader, const char *path, const char *figures)
+{
+	char *full = fl_hostfile_path(reader->root, path);
+	bool there = !access(full, X_OK);
+
+	if (!there)
+		warn_missing(reader, path, errno, figures);
+	free(full);
+	return there;
+}
+
+static void read_tables(struct host_reader *reader)
+{
+	read_file(reader, "proc/version", "the release of the kernel", true);
+	for (size_t i = 0; i < sizeof(proc_files) / sizeof(proc_files[0]); i++)
+		read_file(reader, proc_files[i].path, proc_files[i].figures, false);
+	if (has_folder(reader, DEBUG_DIR, "the kernel's own indices of debugfs (ours do not need them)"))
+		for (size_t i = 0; i < sizeof(debug_files) / sizeof(debug_files[0]); i++)
+			read_file(reader, debug_files[i].path, debug_files[i].figures, false);
+}
+
+/* Every kernel has other settings: one that is not there at all is not missed. */
 static void read_sysctls(struct host_reader *reader)
 {
-	char path[128];
+	char path[128], name[64];
 
+	if (!has_folder(reader, VM_DIR, "the settings vm.*"))
+		return;
 	for (size_t i = 0; i < sizeof(sysctls) / sizeof(sysctls[0]); i++) {
-		snprintf(path, sizeof(path), "proc/sys/vm/%s", sysctls[i]);
-		read_file(reader, path, NULL);
+		snprintf(path, sizeof(path), VM_DIR "/%s", sysctls[i]);
+		snprintf(name, sizeof(name), "vm.%s", sysctls[i]);
+		read_file(reader, path, name, true);
 	}
 }
 
@@ -133,25 +241,28 @@ static size_t thp_sizes(const char *root, char **names, size_t limit)
 static void read_thp(struct host_reader *reader)
 {
 	char path[400], *names[64];
-	size_t count = thp_sizes(reader->root, names, 64);
+	size_t count;
 
+	if (!has_folder(reader, THP_DIR, "settings of THP and statistics by size"))
+		return;
+	count = thp_sizes(reader->root, names, 64);
 	for (size_t i = 0; i < sizeof(thp_files) / sizeof(thp_files[0]); i++) {
 		snprintf(path, sizeof(path), THP_DIR "/%s", thp_files[i]);
-		read_file(reader, path, NULL);
+		read_file(reader, path, "this setting of THP", true);
 	}
 	for (size_t n = 0; n < count; n++) {
 		for (size_t i = 0; i < sizeof(thp_size_files) / sizeof(thp_size_files[0]); i++) {
 			snprintf(path, sizeof(path), THP_DIR "/%s/%s", names[n], thp_size_files[i]);
-			read_file(reader, path, NULL);
+			read_file(reader, path, "this figure", true);
 		}
 		free(names[n]);
 	}
 }
 
-static void read_first(struct host_reader *reader, const char *const *paths, size_t count)
+static void read_first(struct host_reader *reader, const char *const *paths, size_t count, const char *figures)
 {
 	for (size_t i = 0; i < count; i++)
-		if (read_file(reader, paths[i], NULL))
+		if (read_file(reader, paths[i], figures, true))
 			return;
 }
 
@@ -209,13 +320,12 @@ int fl_mem_read_host(const char *root, struct fl_mem_report *report, struct fl_e
 		return ret;
 	report->live = reader.live;
 	reader.text = fl_text_reader_new(report);
-	for (size_t i = 0; i < sizeof(proc_files) / sizeof(proc_files[0]); i++)
-		read_file(&reader, proc_files[i].path, proc_files[i].figures);
+	read_tables(&reader);
 	read_sysctls(&reader);
 	read_thp(&reader);
 	if (!reader.live) {
-		read_first(&reader, sos_sysctl, sizeof(sos_sysctl) / sizeof(sos_sysctl[0]));
-		read_first(&reader, sos_logs, sizeof(sos_logs) / sizeof(sos_logs[0]));
+		read_first(&reader, sos_sysctl, sizeof(sos_sysctl) / sizeof(sos_sysctl[0]), "settings");
+		read_first(&reader, sos_logs, sizeof(sos_logs) / sizeof(sos_logs[0]), "requests that failed");
 	}
 	fl_text_reader_finish(reader.text);
 	settle_live_page_size(&reader);

@@ -65,6 +65,31 @@ void fl_text_use_line(struct fl_text_reader *reader, bool of_state)
 		reader->request->line_last = reader->line;
 }
 
+void fl_text_unread(struct fl_text_reader *reader, unsigned int line, const struct fl_procline *why)
+{
+	char text[256];
+
+	if (line == reader->unread_line)
+		return;
+	reader->unread_line = line;
+	if (reader->unread_lines++ >= UNREAD_SAID)
+		return;
+	fl_procline_say(why, text, sizeof(text));
+	fl_mem_report_warn(reader->report, line, "%s", text);
+}
+
+static void end_unread(struct fl_text_reader *reader)
+{
+	unsigned int more = reader->unread_lines > UNREAD_SAID ? reader->unread_lines - UNREAD_SAID : 0;
+	const struct fl_mem_report *report = reader->report;
+
+	if (more)
+		fl_mem_report_warn(reader->report, 0, "%s%sand %u more lines that cannot be read",
+				   report->files_count ? report->files[report->files_count - 1].name : "",
+				   report->files_count ? ": " : "", more);
+	reader->unread_lines = 0;
+}
+
 bool fl_text_number(const char **p, uint64_t *ret)
 {
 	const char *q = *p;
@@ -268,6 +293,61 @@ static bool marker_line(struct fl_text_reader *reader, const char *text)
 	reader->blocks_header = false;
 	memcpy(reader->file, path, length);
 	reader->file[length] = '\0';
+	reader->file_kind = fl_procfile_of(reader->file);
+	return true;
+}
+
+/* The longest part of a wrong line that can be used: the sound cells of a row. Empty when there is none. */
+static void keep_sound_part(struct fl_text_reader *reader, char *line, const struct fl_procline *why)
+{
+	bool row = reader->file_kind == FL_PROCFILE_BUDDYINFO || reader->file_kind == FL_PROCFILE_PAGETYPEINFO ||
+		   reader->file_kind == FL_PROCFILE_INDEX;
+
+	line[row && why->cells ? why->word - line : 0] = '\0';
+}
+
+/* A line of a file of a host that such a file does not have. True: nothing of it can be used. */
+static bool refuse_line(struct fl_text_reader *reader, char *line)
+{
+	struct fl_procline why;
+
+	if (!reader->file_certain || reader->file_kind == FL_PROCFILE_ANY || !*line)
+		return false;
+	if (fl_procline_check(reader->file_kind, line, &why)) {
+		reader->good_lines++;
+		return false;
+	}
+	fl_text_unread(reader, reader->line, &why);
+	keep_sound_part(reader, line, &why);
+	reader->good_lines += *line != '\0';
+	return !*line;
+}
+
+/* What kind of table an unused line of a text stands in. */
+static enum fl_procfile table_of_text(const struct fl_text_reader *reader)
+{
+	if (reader->file_kind != FL_PROCFILE_ANY)
+		return reader->file_kind;
+	if (reader->vmstat_active)
+		return FL_PROCFILE_VMSTAT;
+	if (reader->meminfo_line && reader->meminfo_line + 1 == reader->line)
+		return FL_PROCFILE_MEMINFO;
+	return reader->context == TEXT_ZONEINFO ? FL_PROCFILE_ZONEINFO : FL_PROCFILE_ANY;
+}
+
+/* In somebody's text: a line that means to be one of the table around it, and is not. True: it was said. */
+static bool broken_line(struct fl_text_reader *reader, const char *line)
+{
+	enum fl_procfile table = table_of_text(reader);
+	struct fl_procline why;
+
+	if (table != FL_PROCFILE_VMSTAT && table != FL_PROCFILE_MEMINFO && table != FL_PROCFILE_ZONEINFO)
+		return false; /* rows may be wrapped: text_table.c says what is wrong with their cells */
+	if (!fl_procline_resembles(table, line) || fl_procline_check(table, line, &why))
+		return false;
+	fl_text_unread(reader, reader->line, &why);
+	if (table == FL_PROCFILE_MEMINFO)
+		reader->meminfo_line = reader->line; /* the table goes on behind it */
 	return true;
 }
 
@@ -296,14 +376,16 @@ static void take_line(const struct fl_line *line, void *data)
 	reader->line_text = line->text;
 	for (int i = 0; i < HISTORY; i++)
 		reader->prev_offset[i] = -1;
-	if (marker_line(reader, line->text))
+	if (!reader->file_certain && marker_line(reader, line->text))
+		return;
+	if (refuse_line(reader, line->text))
 		return;
 	linux_version(reader, line->text);
 	fl_text_table_new_line(reader, line->text);
 	if (fl_text_setting_line(reader, line->text) || fl_text_trace_line(reader, line->text) ||
 	    fl_text_table_line(reader, line->text))
 		fl_text_use_line(reader, true);
-	else
+	else if (!broken_line(reader, line->text))
 		take_tokens(reader, line->text);
 }
 
@@ -329,15 +411,38 @@ static void end_file(struct fl_text_reader *reader)
 	if (reader->context == TEXT_LIST)
 		fl_text_dump_end_list(reader);
 	reader->context = TEXT_NONE;
+	end_unread(reader);
 }
 
 void fl_text_reader_file(struct fl_text_reader *reader, const char *path)
 {
 	end_file(reader);
 	snprintf(reader->file, sizeof(reader->file), "%s", path);
+	reader->file_kind = fl_procfile_of(path);
+	reader->file_certain = true;
+	reader->good_lines = 0;
+	fl_mem_report_file(reader->report, path, reader->lines.number);
 	reader->vmstat_active = false;
 	reader->blocks_header = false;
 	reader->memcg_stats = false;
+}
+
+/* Tables end with a newline. */
+static bool is_cut(const struct fl_text_reader *reader)
+{
+	return reader->file_certain && reader->lines.length && reader->file_kind != FL_PROCFILE_ANY &&
+	       reader->file_kind != FL_PROCFILE_NUMBERS && reader->file_kind != FL_PROCFILE_CHOICE;
+}
+
+uint64_t fl_text_reader_end_file(struct fl_text_reader *reader)
+{
+	bool cut = is_cut(reader);
+
+	end_file(reader);
+	if (cut)
+		fl_mem_report_warn(reader->report, reader->lines.number - 1,
+				   "the file ends without a newline: its last line was cut, and lines may be missing");
+	return reader->good_lines;
 }
 
 void fl_text_reader_feed(struct fl_text_reader *reader, const char *bytes, size_t length)

@@ -17,8 +17,13 @@ struct fl_text_reader;
 
 /* Reads into `report`, which must be initialised and outlive the reader. */
 struct fl_text_reader *fl_text_reader_new(struct fl_mem_report *report);
-/* What follows is the content of this file ("/proc/vmstat"): helps where the text alone does not tell. */
+/*
+ * What follows is the content of this file of a host ("proc/vmstat"), up to the next call: each line that such a file
+ * does not have is said, with the word that is wrong and what was expected.
+ */
 void fl_text_reader_file(struct fl_text_reader *reader, const char *path);
+/* Ends that file. Returns how many of its lines could be used; blank ones do not count. */
+uint64_t fl_text_reader_end_file(struct fl_text_reader *reader);
 void fl_text_reader_feed(struct fl_text_reader *reader, const char *bytes, size_t length);
 /* Ends the current file, links requests to states, converts units, checks totals; frees the reader. */
 void fl_text_reader_finish(struct fl_text_reader *reader);

@@ -69,6 +69,9 @@ void fl_mem_report_fini(struct fl_mem_report *report)
 		request_free(report->requests[i]);
 	for (i = 0; i < report->warnings_count; i++)
 		free(report->warnings[i].text);
+	for (i = 0; i < report->files_count; i++)
+		free(report->files[i].name);
+	free(report->files);
 	free(report->states);
 	free(report->requests);
 	free(report->warnings);
@@ -134,6 +137,32 @@ void fl_mem_report_warn(struct fl_mem_report *report, unsigned int line, const c
 	va_end(ap);
 	report->warnings[report->warnings_count].line = line;
 	report->warnings[report->warnings_count++].text = text.data;
+}
+
+void fl_mem_report_file(struct fl_mem_report *report, const char *name, unsigned int first_line)
+{
+	if (report->files_count == report->files_capacity) {
+		report->files_capacity = grown(report->files_capacity);
+		report->files = fl_xrealloc(report->files, report->files_capacity * sizeof(*report->files));
+	}
+	report->files[report->files_count].name = fl_xstrdup(name);
+	report->files[report->files_count++].first_line = first_line;
+}
+
+unsigned int fl_mem_report_place(const struct fl_mem_report *report, unsigned int line, const char **ret_name)
+{
+	size_t low = 0, high = report->files_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (report->files[middle].first_line <= line)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*ret_name = low ? report->files[low - 1].name : NULL;
+	return low ? line - report->files[low - 1].first_line + 1 : line;
 }
 
 static void zone_init(struct fl_mem_zone *zone, int node, const char *name)

@@ -217,6 +217,12 @@ struct fl_mem_warning {
 	char *text;
 };
 
+/* One file of a host: its lines follow those of the files before it. */
+struct fl_mem_file {
+	char *name; /* "proc/buddyinfo" */
+	unsigned int first_line;
+};
+
 struct fl_mem_report {
 	char *source; /* what was read, for messages: file name or "this host" */
 	struct fl_mem_state **states;
@@ -225,6 +231,8 @@ struct fl_mem_report {
 	size_t requests_count, requests_capacity;
 	struct fl_mem_warning *warnings;
 	size_t warnings_count, warnings_capacity;
+	struct fl_mem_file *files; /* in the order of their lines; none for one text, whose lines need no file */
+	size_t files_count, files_capacity;
 	uint64_t warnings_dropped, requests_dropped, states_dropped;
 	uint64_t lines, lines_used; /* of a text */
 	uint64_t events_extfrag, events_extfrag_claimed, events_compaction, events_reclaim; /* trace lines seen */
@@ -241,6 +249,10 @@ struct fl_mem_state *fl_mem_report_add_state(struct fl_mem_report *report);
 struct fl_mem_request *fl_mem_report_add_request(struct fl_mem_report *report);
 void fl_mem_report_warn(struct fl_mem_report *report, unsigned int line, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The lines from this one on belong to the file `name`. */
+void fl_mem_report_file(struct fl_mem_report *report, const char *name, unsigned int first_line);
+/* Where a line of the report stands: its number in the file *ret_name, or in the text when that is NULL. */
+unsigned int fl_mem_report_place(const struct fl_mem_report *report, unsigned int line, const char **ret_name);
 
 /* The zone (node, name), made if it is not there; NULL past FL_MEM_ZONES_MAX. The pointer holds until the next zone. */
 struct fl_mem_zone *fl_mem_state_zone(struct fl_mem_state *state, int node, const char *name);

@@ -412,6 +412,22 @@ static void switch_context(struct fl_text_reader *reader, const char *key, size_
 	}
 }
 
+/* In a line of figures; elsewhere it may be what somebody wrote. */
+static bool no_amount(struct fl_text_reader *reader, const char *token)
+{
+	bool figures = reader->context == TEXT_ZONE || reader->context == TEXT_NODE;
+	bool totals = reader->context == TEXT_TOTALS ||
+		      (reader->context == TEXT_NONE && reader->state && reader->state->dump && !reader->state->zones_count);
+	struct fl_procline why = { .word = token, .length = strlen(token) };
+
+	if (!figures && !totals)
+		return false;
+	why.expected = totals ? "a number of pages behind the colon"
+			      : "an amount in kB behind the colon; the line was probably cut";
+	fl_text_unread(reader, reader->line, &why);
+	return true;
+}
+
 /* "key:value", "key:" whose value follows, "all_unreclaimable?" */
 static bool amount_token(struct fl_text_reader *reader, const char *token)
 {
@@ -430,13 +446,8 @@ static bool amount_token(struct fl_text_reader *reader, const char *token)
 		return true;
 	}
 	unit = parse_amount(token + length + 1, &value);
-	if (unit < 0) {
-		if (reader->context == TEXT_ZONE)
-			fl_mem_report_warn(reader->report, reader->line, "\"%s\" is no amount; the line was probably "
-									 "cut",
-					   token);
-		return reader->context == TEXT_ZONE;
-	}
+	if (unit < 0)
+		return no_amount(reader, token);
 	switch_context(reader, token, length, unit == 1);
 	amount(reader, token, length, value, unit == 1);
 	return true;

@@ -8,11 +8,13 @@
 #define FL_OBSERVE_TEXT_INTERNAL_H
 
 #include "observe/line.h"
+#include "observe/procline.h"
 #include "observe/snapshot.h"
 
 #define TOKEN_MAX 320
 #define HISTORY 6
 #define ROW_MAX 32
+#define UNREAD_SAID 8 /* lines of one file that are said one by one */
 #define ZONES_TOTAL_MAX 8192 /* over all states: no text of people comes near */
 
 enum text_context {
@@ -34,6 +36,11 @@ struct fl_text_reader {
 	struct fl_mem_report *report;
 	struct fl_lines lines;
 	char file[160]; /* what the text says it comes from, as in "/proc/vmstat" */
+	enum fl_procfile file_kind; /* of `file`; ANY where the text does not tell */
+	bool file_certain;          /* a file of a host was opened, it is not somebody's text */
+	unsigned int unread_lines;  /* of this file or text that were said or counted as unreadable */
+	unsigned int unread_line;   /* the last of them */
+	uint64_t good_lines;        /* of this file */
 
 	struct fl_mem_state *state; /* being filled; NULL before the first */
 	int state_index;
@@ -75,6 +82,7 @@ struct fl_text_reader {
 	unsigned int row_columns; /* of the first row of free lists in this state */
 	bool zoneinfo_indented, vmstat_active, memcg_stats;
 	bool in_pagesets, in_node_stats;
+	unsigned int meminfo_line; /* the last line of meminfo */
 
 	/* requests */
 	struct fl_mem_request *request; /* the last head seen */
@@ -99,6 +107,8 @@ struct fl_mem_state *fl_text_begin_state(struct fl_text_reader *reader, bool dum
 struct fl_mem_state *fl_text_state(struct fl_text_reader *reader, bool dump);
 /* The current line told something, about the current state or about the request. */
 void fl_text_use_line(struct fl_text_reader *reader, bool of_state);
+/* This line cannot be read because of this word (`length` 0: something is missing). Said, or counted past UNREAD_SAID. */
+void fl_text_unread(struct fl_text_reader *reader, unsigned int line, const struct fl_procline *why);
 /* Unsigned number at *p (saturating), moves *p behind it; false if there is none. */
 bool fl_text_number(const char **p, uint64_t *ret);
 bool fl_text_is_number(const char *token);

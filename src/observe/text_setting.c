@@ -46,9 +46,10 @@ static struct fl_mem_thp_size *thp_size(struct fl_mem_state *state, uint64_t kb)
 }
 
 /* "hugepages-64kB/stats/anon_fault_alloc" below transparent_hugepage/ */
-static void set_thp_size(struct fl_mem_state *state, const char *name, const char *value)
+static void set_thp_size(struct fl_text_reader *reader, struct fl_mem_state *state, const char *name, const char *value)
 {
 	const char *p = name + strlen("hugepages-");
+	struct fl_procline why;
 	struct fl_mem_thp_size *size;
 	uint64_t kb, number;
 
@@ -63,7 +64,9 @@ static void set_thp_size(struct fl_mem_state *state, const char *name, const cha
 		return;
 	}
 	p += 6;
-	if (fl_text_number(&value, &number))
+	if (!fl_procline_check(FL_PROCFILE_NUMBERS, value, &why))
+		fl_text_unread(reader, reader->line, &why);
+	else if (fl_text_number(&value, &number))
 		fl_mem_values_set(&size->stats, p, number);
 }
 
@@ -86,7 +89,7 @@ static bool set_file_value(struct fl_text_reader *reader, const char *path, cons
 		snprintf(name, sizeof(name), "vm.%.80s", vm + strlen(VM));
 		fl_mem_settings_set(&state->sysctls, name, text);
 	} else if (!strncmp(thp + strlen(THP), "hugepages-", 10)) {
-		set_thp_size(state, thp + strlen(THP), text);
+		set_thp_size(reader, state, thp + strlen(THP), text);
 	} else {
 		fl_mem_settings_set(&state->thp, thp + strlen(THP), text);
 	}
@@ -99,6 +102,7 @@ static bool sysctl_line(struct fl_text_reader *reader, const char *line)
 	size_t length = strcspn(line, " =");
 	const char *value = line + length;
 	struct fl_mem_state *state;
+	struct fl_procline why;
 	char name[96];
 
 	if (strncmp(line, "vm.", 3) || length >= sizeof(name))
@@ -107,6 +111,10 @@ static bool sysctl_line(struct fl_text_reader *reader, const char *line)
 	if (*value != '=')
 		return false;
 	value += 1 + strspn(value + 1, " ");
+	if (!fl_procline_check(FL_PROCFILE_SYSCTL, line, &why)) {
+		fl_text_unread(reader, reader->line, &why);
+		return true;
+	}
 	state = reader->state ? reader->state : fl_text_state(reader, false);
 	snprintf(name, sizeof(name), "%.*s", (int)length, line);
 	if (state)

@@ -43,20 +43,6 @@ static const struct fl_mem_zone *row_find(const struct fl_text_reader *reader)
 	return fl_mem_state_find_zone(reader->state, reader->row_node, reader->row_zone);
 }
 
-static void check_columns(struct fl_text_reader *reader, struct fl_mem_zone *zone)
-{
-	if (!reader->row_columns) {
-		reader->row_columns = reader->row_count;
-		return;
-	}
-	if (reader->row_count == reader->row_columns)
-		return;
-	fl_mem_report_warn(reader->report, reader->row_line,
-			   "zone %s has %u columns where the rows before have %u: a column was lost or added, so its "
-			   "orders are not certain", zone->name, reader->row_count, reader->row_columns);
-	zone->lists_incomplete = zone->lists_incomplete || reader->row_count < reader->row_columns;
-}
-
 static unsigned int row_orders(struct fl_text_reader *reader)
 {
 	unsigned int count = reader->row_count;
@@ -79,7 +65,8 @@ static void end_buddy_row(struct fl_text_reader *reader)
 
 	if (!zone)
 		return;
-	check_columns(reader, zone);
+	if (!reader->row_columns)
+		reader->row_columns = reader->row_count;
 	count = row_orders(reader);
 	memcpy(zone->free_blocks, reader->row_values, count * sizeof(uint64_t));
 	zone->orders_count = count;
@@ -206,7 +193,7 @@ static bool cell(struct fl_text_reader *reader, const char *token)
 	unsigned int i = reader->row_count;
 
 	p += capped || negative;
-	if (!fl_text_number(&p, &value))
+	if (!fl_procline_fits(p, strspn(p, "0123456789")) || !fl_text_number(&p, &value))
 		return false;
 	if (*p == '.' && isdigit((unsigned char)p[1]) && value < 1000000) {
 		part = strtoul(p + 1, NULL, 10);
@@ -263,6 +250,19 @@ static bool header_token(struct fl_text_reader *reader, const char *token)
 	return true;
 }
 
+/* A word in the middle of a row that is neither a figure nor the begin of something else. */
+static void wrong_cell(struct fl_text_reader *reader, const char *token)
+{
+	struct fl_procline why = { .word = token, .length = strlen(token) };
+	unsigned int columns = reader->row_columns ? reader->row_columns : 10;
+
+	if (reader->row_count >= columns || isupper((unsigned char)*token) || (!reader->row_count && !reader->row_has_type))
+		return;
+	why.too_large = strspn(token, "0123456789") == why.length;
+	why.expected = "a figure for each order";
+	fl_text_unread(reader, reader->line, &why);
+}
+
 static bool row_token(struct fl_text_reader *reader, const char *token)
 {
 	switch (reader->context) {
@@ -282,6 +282,7 @@ static bool row_token(struct fl_text_reader *reader, const char *token)
 		}
 		if (cell(reader, token))
 			return true;
+		wrong_cell(reader, token);
 		fl_text_table_end_row(reader);
 		return false;
 	default:
@@ -367,6 +368,12 @@ static bool zoneinfo_value(struct fl_text_reader *reader, struct fl_mem_zone *zo
 	if (!isalpha((unsigned char)*name) || strlen(name) > 60)
 		return false;
 	figure = reader->in_node_stats ? NULL : zoneinfo_figure(zone, name);
+	if (figure == &zone->free && zone->free != FL_MEM_NONE) {
+		fl_mem_report_warn(reader->report, reader->line, "the figures of a zone begin here without its name: the line "
+								 "\"Node N, zone NAME\" is missing, so they were left out");
+		reader->zone_plus1 = 0;
+		return true;
+	}
 	if (figure) {
 		*figure = value;
 		return true;
@@ -457,7 +464,7 @@ static bool name_and_number(char *line, char **ret_name, uint64_t *ret_value)
 		if (!islower((unsigned char)line[i]) && !isdigit((unsigned char)line[i]) && line[i] != '_')
 			return false;
 	p += strspn(p, " ");
-	if (!fl_text_number(&p, ret_value) || *p)
+	if (!fl_procline_fits(p, strspn(p, "0123456789")) || !fl_text_number(&p, ret_value) || *p)
 		return false;
 	line[length] = '\0';
 	*ret_name = line;
@@ -522,8 +529,10 @@ static bool meminfo_line(struct fl_text_reader *reader, char *line)
 		if (!isalnum((unsigned char)line[i]) && !strchr("_()", line[i]))
 			return false;
 	p += strspn(p, " ");
-	if (!fl_text_number(&p, &value) || (strcmp(p, " kB") && (*p || strncmp(line, "HugePages_", 10))))
+	if (!fl_procline_fits(p, strspn(p, "0123456789")) || !fl_text_number(&p, &value) ||
+	    (strcmp(p, " kB") && (*p || strncmp(line, "HugePages_", 10))))
 		return false;
+	reader->meminfo_line = reader->line;
 	snprintf(name, sizeof(name), "%.*s", (int)length, line);
 	if (!strcmp(name, "MemTotal") && state && !state->dump && fl_mem_values_get(&state->meminfo, name) != FL_MEM_NONE)
 		state = fl_text_begin_state(reader, false);

@@ -18,9 +18,12 @@
 #include "base/bug.h"
 #include "observe/extfrag.h"
 #include "observe/hostfile.h"
+#include "observe/line.h"
+#include "observe/procline.h"
 #include "observe/zonespan.h"
 
 #define SIZES_MAX 20
+#define BAD_SHOWN 8
 #define SLICE_NS 100000000u /* how late a Ctrl-C may be noticed */
 
 enum counter {
@@ -130,13 +133,33 @@ static void sample_zones(const char *root, struct sample *sample)
 	fl_text_fini(&text);
 }
 
+static void size_path(char *to, size_t length, uint64_t size_kb, const char *name)
+{
+	snprintf(to, length, "sys/kernel/mm/transparent_hugepage/hugepages-%" PRIu64 "kB/stats/%s", size_kb, name);
+}
+
 static uint64_t size_stat(const char *root, uint64_t size_kb, const char *name)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), "sys/kernel/mm/transparent_hugepage/hugepages-%" PRIu64 "kB/stats/%s", size_kb,
-		 name);
+	size_path(path, sizeof(path), size_kb, name);
 	return fl_hostfile_number(root, path, 0);
+}
+
+static bool is_number_or_not_there(const char *root, const char *path)
+{
+	struct fl_procline why;
+	struct fl_text text;
+	int code;
+	bool good;
+
+	fl_text_init(&text);
+	code = fl_hostfile_read(root, path, &text, NULL);
+	text.data[strcspn(text.data, "\n")] = '\0';
+	good = code == -ENOENT ||
+	       (code == 0 && *text.data && fl_procline_check(FL_PROCFILE_NUMBERS, text.data, &why));
+	fl_text_fini(&text);
+	return good;
 }
 
 static int compare_sizes(const void *a, const void *b)
@@ -412,9 +435,62 @@ static void show_span(struct watch *watch, const struct sample *from, const stru
 		fl_text_add(&watch->text, "%7.1f s  nothing\n", (double)(to->time_ns - watch->first.time_ns) * 1e-9);
 }
 
+/* Lines of a file that cannot be read, so that what they would tell is not shown. */
+static void show_bad_lines(struct watch *watch, const char *path)
+{
+	unsigned int line = 0, bad = 0;
+	struct fl_procline why;
+	struct fl_text text;
+	char say[256];
+
+	fl_text_init(&text);
+	fl_hostfile_read(watch->options->root, path, &text, NULL);
+	for (size_t i = 0; i < text.length; i++)
+		text.data[i] = text.data[i] ? text.data[i] : '?';
+	for (char *p = text.data, *next; *p; p = next) {
+		size_t length = strcspn(p, "\n");
+
+		next = p + length + (p[length] == '\n');
+		p[length] = '\0';
+		line++;
+		if (fl_procline_check(fl_procfile_of(path), fl_line_clean(p, &(bool){ false }), &why) || bad++ >= BAD_SHOWN)
+			continue;
+		fl_procline_say(&why, say, sizeof(say));
+		fl_text_add(&watch->text, "%s:%u: %s\n", path, line, say);
+	}
+	if (bad > BAD_SHOWN)
+		fl_text_add(&watch->text, "%s: and %u more lines that cannot be read\n", path, bad - BAD_SHOWN);
+	fl_text_fini(&text);
+}
+
+/* Statistics of a size that are there but cannot be read; kernels differ in which there are. */
+static void show_bad_sizes(struct watch *watch)
+{
+	static const char *const names[] = { "anon_fault_alloc", "anon_fault_fallback", "shmem_alloc", "shmem_fallback" };
+	unsigned int missing = 0;
+	char path[128];
+
+	for (unsigned int i = 0; i < watch->first.sizes_count; i++) {
+		for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+			size_path(path, sizeof(path), watch->first.sizes[i].size_kb, names[n]);
+			if (is_number_or_not_there(watch->options->root, path) || missing++ >= BAD_SHOWN)
+				continue;
+			fl_text_add(&watch->text, "%s%s", missing == 1 ? "cannot be read, so not shown: " : ", ", path);
+		}
+	}
+	if (missing > BAD_SHOWN)
+		fl_text_add(&watch->text, " and %u more", missing - BAD_SHOWN);
+	if (missing)
+		fl_text_add_char(&watch->text, '\n', 1);
+}
+
 static void show_missing(struct watch *watch, const struct fl_error *no_events)
 {
 	const char *before = "not in this kernel's /proc/vmstat, so not shown: ";
+
+	show_bad_lines(watch, "proc/vmstat");
+	show_bad_lines(watch, "proc/zoneinfo");
+	show_bad_sizes(watch);
 
 	if (!watch->has_events)
 		fl_text_add(&watch->text, "extfrag events are missing: %s\n", no_events->text);
@@ -427,7 +503,7 @@ static void show_missing(struct watch *watch, const struct fl_error *no_events)
 	if (before[0] == ',')
 		fl_text_add_char(&watch->text, '\n', 1);
 	if (!watch->first.zones_count)
-		fl_text_add(&watch->text, "boosts are missing: /proc/zoneinfo cannot be read\n");
+		fl_text_add(&watch->text, "boosts are missing: /proc/zoneinfo cannot be read, or not as a whole\n");
 	if (!watch->first.sizes_count)
 		fl_text_add(&watch->text, "THP faults by size are missing: no per-size statistics in sysfs (kernel before "
 			    "6.10, or no THP)\n");

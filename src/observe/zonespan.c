@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "observe/procline.h"
 
 static const char *next_line(const char *s)
 {
@@ -16,11 +17,13 @@ static const char *next_line(const char *s)
 	return end ? end + 1 : s + strlen(s);
 }
 
-/* "word value" or "word: value" at the start of the line, blanks before it skipped. */
-static bool line_value(const char *line, const char *word, uint64_t *ret)
+/*
+ * "word value" or "word: value" at the start of the line, blanks before it skipped. *ret_wrong: the word is there, but
+ * no number of 64 bits behind it.
+ */
+static bool line_value(const char *line, const char *word, uint64_t *ret, bool *ret_wrong)
 {
-	size_t length = strlen(word);
-	char *end;
+	size_t length = strlen(word), digits;
 
 	line += strspn(line, " \t");
 	if (strncmp(line, word, length) != 0)
@@ -29,26 +32,33 @@ static bool line_value(const char *line, const char *word, uint64_t *ret)
 	line += *line == ':';
 	if (*line != ' ' && *line != '\t')
 		return false;
-	*ret = strtoull(line, &end, 10);
-	return end != line;
+	line += strspn(line, " \t");
+	digits = strspn(line, "0123456789");
+	*ret_wrong = !digits || !fl_procline_fits(line, digits);
+	if (!*ret_wrong)
+		*ret = strtoull(line, NULL, 10);
+	return !*ret_wrong;
 }
 
-static void zone_line(struct fl_zonespan *zone, const char *line)
+/* False: a figure that matters cannot be read. */
+static bool zone_line(struct fl_zonespan *zone, const char *line)
 {
+	bool wrong = false;
 	uint64_t value;
 
-	if (line_value(line, "start_pfn", &value))
+	if (line_value(line, "start_pfn", &value, &wrong))
 		zone->start_pfn = value;
-	else if (line_value(line, "spanned", &value))
+	else if (line_value(line, "spanned", &value, &wrong))
 		zone->spanned = value;
-	else if (line_value(line, "present", &value))
+	else if (line_value(line, "present", &value, &wrong))
 		zone->present = value;
-	else if (line_value(line, "managed", &value))
+	else if (line_value(line, "managed", &value, &wrong))
 		zone->managed = value;
-	else if (line_value(line, "boost", &value))
+	else if (line_value(line, "boost", &value, &wrong))
 		zone->boost = value;
-	else if (line_value(line, "count", &value))
+	else if (line_value(line, "count", &value, &wrong))
 		zone->pcp += value;
+	return !wrong;
 }
 
 /* Appends the zone that has just ended, if it has pages. */
@@ -81,13 +91,16 @@ static void name_zones(struct fl_zonespan *zones, unsigned int count)
 int fl_zonespan_parse(const char *zoneinfo, struct fl_zonespan *ret, unsigned int *ret_count, struct fl_error *reterr)
 {
 	struct fl_zonespan zones[FL_CENSUS_ZONES_MAX], zone = {0}, next;
-	unsigned int count = 0;
+	unsigned int count = 0, number = 0;
 	int code;
 
 	for (const char *line = zoneinfo; *line; line = next_line(line)) {
 		memset(&next, 0, sizeof(next));
+		number++;
 		if (sscanf(line, "Node %d, zone %15s", &next.node, next.name) != 2) {
-			zone_line(&zone, line);
+			if (!zone_line(&zone, line))
+				return fl_error_input(reterr, "zoneinfo:%u: a figure of zone %s cannot be read; expected a "
+							      "number", number, zone.name);
 			continue;
 		}
 		code = zone_end(zones, &count, &zone, reterr);
