@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "mm/khugepaged.h"
 #include "reclaim_fixture.h"
 #include "sim/device.h"
 
 #define WORKERS 6
 #define FILES 8
 #define MAPPINGS 4
+#define MINUTE_NS (60 * FL_S_NS)
 
 struct load;
 
@@ -35,6 +37,7 @@ struct load {
 	struct worker worker[WORKERS];
 	fl_mapping_id file[FILES];
 	uint32_t demand_pages; /* of each worker */
+	fl_ns busy_ns; /* of each minute: the workers sleep through the rest of it; 0: they never do */
 };
 
 /* ---- Who is killed when memory is out ---- */
@@ -120,7 +123,9 @@ static void do_memory(struct worker *w)
 		fl_mlock(mem, &w->who, w->mm, w->map[i] + from, pages);
 	else if (what == 13)
 		fl_munlock(mem, &w->who, w->mm, w->map[i] + from, pages);
-	else if (what == 14 && !fl_munmap(mem, &w->who, w->mm, w->map[i], w->pages[i]))
+	else if (what == 14)
+		fl_madvise(mem, &w->who, w->mm, w->map[i] + from, pages, FL_MADV_COLLAPSE);
+	else if (what == 15 && !fl_munmap(mem, &w->who, w->mm, w->map[i], w->pages[i]))
 		w->pages[i] = 0;
 }
 
@@ -161,6 +166,15 @@ static void do_kernel(struct worker *w)
 		fl_page_free(mem, &w->who, pfn, order);
 }
 
+/* Lets the kernel's own threads have the machine: what they do while nobody asks for memory is part of the load. */
+static void rest(struct worker *w)
+{
+	fl_ns busy_ns = w->load->busy_ns, at_ns = fl_task_now(w->task) % MINUTE_NS;
+
+	if (busy_ns && at_ns >= busy_ns)
+		fl_task_sleep(w->task, MINUTE_NS - at_ns);
+}
+
 static void body(struct fl_task *task, void *arg)
 {
 	struct worker *w = arg;
@@ -168,6 +182,7 @@ static void body(struct fl_task *task, void *arg)
 	for (;; w->rounds++) {
 		unsigned int what;
 
+		rest(w);
 		if (!w->mm)
 			w->mm = fl_mm_new(w->load->f.mem, &w->who);
 		if (!w->mm) {
@@ -302,23 +317,50 @@ static void test_the_same_seed_gives_the_same_state(void **state)
 	load_end(&load);
 }
 
-/* A long run by hand: KERNEL, memory in MiB, virtual seconds, seed; says how it went every minute. */
+/* Full checks of a long run: each second of the busy part of a minute, and at the end of the idle part. */
+static void long_minute(struct load *load, unsigned int minute)
+{
+	fl_ns start = minute * MINUTE_NS;
+
+	for (unsigned int s = 1; s <= 60; s++) {
+		if (s < 60 && load->busy_ns && s > load->busy_ns / FL_S_NS + 1)
+			continue;
+		fl_sim_run(load->sim, start + s * FL_S_NS);
+		fl_mem_check(load->f.mem);
+	}
+}
+
+static void say_counters(const struct load *load)
+{
+	static const enum fl_vm_event shown[] = {
+		FL_VM_pgfault, FL_VM_pswpin, FL_VM_pswpout, FL_VM_pgsteal_kswapd, FL_VM_pgsteal_direct,
+		FL_VM_pgmigrate_success, FL_VM_compact_stall, FL_VM_compact_daemon_wake, FL_VM_thp_fault_alloc,
+		FL_VM_thp_collapse_alloc, FL_VM_oom_kill,
+	};
+
+	for (unsigned int i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+		printf(" %s %lu", fl_vm_event_name(shown[i]), (unsigned long)counter(&load->f, shown[i]));
+}
+
+/* A long run by hand: KERNEL, memory in MiB, virtual minutes, seed, busy seconds of each minute (60: all of it). With
+ * khugepaged and with 16 kB pages always, so that every patch has something to decide. */
 static int long_run(char **argument)
 {
+	unsigned long number[4];
 	struct load load = { 0 };
-	unsigned int mib = (unsigned int)strtoul(argument[1], NULL, 10), seconds = (unsigned int)strtoul(argument[2], NULL, 10);
 
-	load_start(&load, argument[0], mib / 2, strtoull(argument[3], NULL, 10));
-	for (unsigned int s = 1; s <= seconds; s++) {
-		fl_sim_run(load.sim, s * FL_S_NS);
-		fl_mem_check(load.f.mem);
-		if (s % 60 == 0 || s == seconds)
-			printf("%s: %u s, %lu faults, %lu reclaimed, %lu migrated, %lu kills\n", argument[0], s,
-			       counter(&load.f, FL_VM_pgfault),
-			       counter(&load.f, FL_VM_pgsteal_kswapd) + counter(&load.f, FL_VM_pgsteal_direct),
-			       counter(&load.f, FL_VM_pgmigrate_success), counter(&load.f, FL_VM_oom_kill));
-		fflush(stdout);
-	}
+	for (int i = 0; i < 4; i++)
+		number[i] = strtoul(argument[1 + i], NULL, 10);
+	load.busy_ns = number[3] < 60 ? number[3] * FL_S_NS : 0;
+	load_start(&load, argument[0], (unsigned int)number[0] / 2, number[2]);
+	load.f.mem->set.thp_size[2] = FL_THP_SIZE_ALWAYS;
+	load.f.mem->set.khugepaged_scan_sleep_ms = 1000;
+	fl_khugepaged_start(load.f.mem);
+	for (unsigned int minute = 0; minute < number[1]; minute++)
+		long_minute(&load, minute);
+	printf("%s: %lu MiB, %lu min of which %lu s busy, seed %lu:", argument[0], number[0], number[1], number[3], number[2]);
+	say_counters(&load);
+	printf(", state %016lx\n", (unsigned long)fl_mem_hash(load.f.mem));
 	load_end(&load);
 	return 0;
 }
@@ -333,7 +375,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_the_same_seed_gives_the_same_state),
 	};
 
-	if (argc == 5)
+	if (argc == 6)
 		return long_run(argv + 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
