@@ -335,6 +335,35 @@ static void test_a_victim_does_not_loop_but_takes_reserves_or_fails(void **state
 	fl_mem_free(f.mem);
 }
 
+/* Takes page after page for the kernel until a request fails, in a machine whose movable pageblocks are a quarter free and
+ * where nothing can be reclaimed; free pages at the end. */
+static long free_when_kernel_requests_fail(const char *kernel)
+{
+	struct fixture f = { 0 };
+	struct anon a;
+	long free_pages;
+
+	reclaim_boot(&f, kernel, 64, 0);
+	a = touch_anon(&f, 30000);
+	for (uint32_t i = 0; i < a.pages; i += 4)
+		fl_madvise(f.mem, &f.who, a.mm, a.start + i, 1, FL_MADV_DONTNEED);
+	fl_pcp_drain_all(f.mem, &f.who, NULL);
+	while (fl_page_alloc(f.mem, &f.who, FL_GFP_KERNEL, 0, FL_KIND_KERNEL) != FL_PFN_NONE)
+		;
+	free_pages = fixture_zone(&f)->nr_free_pages;
+	fixture_done(&f);
+	return free_pages;
+}
+
+/* Neither half of a pageblock is free, so the base refuses the claim, and the patch the steal: docs/TYPE-PRESSURE.md. */
+static void test_with_mobility_steal_alone_kernel_requests_fail_beside_free_movable_memory(void **state)
+{
+	(void)state;
+	assert_true(free_when_kernel_requests_fail("7.3") < 1500);
+	assert_true(free_when_kernel_requests_fail("7.3+mobility") < 1500);
+	assert_true(free_when_kernel_requests_fail("7.3+mobility-steal") > 7000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -354,6 +383,7 @@ int main(void)
 		cmocka_unit_test(test_without_anybody_to_kill_the_request_fails_and_the_run_goes_on),
 		cmocka_unit_test(test_a_request_that_may_not_kill_does_not_try_for_ever),
 		cmocka_unit_test(test_a_victim_does_not_loop_but_takes_reserves_or_fails),
+		cmocka_unit_test(test_with_mobility_steal_alone_kernel_requests_fail_beside_free_movable_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
