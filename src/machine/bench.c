@@ -15,9 +15,13 @@
 #include "base/text.h"
 #include "kernel/kernel.h"
 #include "machine/geometry.h"
+#include "mm/compaction.h"
+#include "mm/khugepaged.h"
 #include "mm/memory.h"
 #include "mm/page_alloc.h"
+#include "mm/page_writeback.h"
 #include "mm/pcp.h"
+#include "mm/vmscan.h"
 
 enum { LOOPS = 5, HOT_PAIRS = 1000000, CHURN_BURST = 16384, CHURN_PAIRS = 64 * CHURN_BURST };
 #define GIB (INT64_C(1) << 30)
@@ -31,7 +35,8 @@ struct fixture {
 	struct fl_caller who;
 };
 
-static int set_up(struct fixture *f, int64_t memory_bytes, struct fl_error *reterr)
+/* sim NULL: without time. */
+static int set_up_in(struct fixture *f, int64_t memory_bytes, struct fl_sim *sim, struct fl_error *reterr)
 {
 	const struct fl_machine_wish wish = { .memory_bytes = memory_bytes, .cpus = 1 };
 	int r = fl_machine_make(&wish, &f->machine, reterr);
@@ -41,10 +46,15 @@ static int set_up(struct fixture *f, int64_t memory_bytes, struct fl_error *rete
 	if (r < 0)
 		return r;
 	f->mem = fl_mem_new(&(struct fl_mem_config){ .geometry = &f->machine.geometry, .decide = &f->kernel.decide,
-						     .cost = &fl_cost_default });
+						     .cost = &fl_cost_default, .sim = sim });
 	f->task = (struct fl_task){ .name = "bench" };
 	f->who = (struct fl_caller){ .task = &f->task };
 	return 0;
+}
+
+static int set_up(struct fixture *f, int64_t memory_bytes, struct fl_error *reterr)
+{
+	return set_up_in(f, memory_bytes, NULL, reterr);
 }
 
 static double now_ns(void)
@@ -259,6 +269,37 @@ static int fault_4k_random_64g(double *ret_ns, struct fl_error *reterr)
 	return measure_fault(64 * GIB, true, 2, ret_ns, reterr);
 }
 
+/* A virtual hour in which the kernel's threads have nothing to do but look: kcompactd's timer, khugepaged, the flusher. Half of
+ * the memory is in use by one process. */
+static int idle_hour_64g(double *ret_ns, struct fl_error *reterr)
+{
+	struct fixture f;
+	struct fl_sim *sim = fl_sim_new(1, 1);
+	struct fl_mm *mm;
+	uint32_t pages;
+	double start;
+	int r = set_up_in(&f, 64 * GIB, sim, reterr);
+
+	if (r < 0) {
+		fl_sim_free(sim);
+		return r;
+	}
+	pages = (uint32_t)(32 * GIB / f.machine.page_bytes);
+	mm = fl_mm_new(f.mem, &f.who);
+	fl_touch_range(f.mem, &f.who, mm, fl_mmap(f.mem, &f.who, mm, &(struct fl_map_request){ .pages = pages }), pages, 1,
+		       true);
+	fl_kswapd_start(f.mem);
+	fl_kcompactd_new(f.mem);
+	fl_flusher_start(f.mem);
+	fl_khugepaged_start(f.mem);
+	start = now_ns();
+	fl_sim_run(sim, 3600 * FL_S_NS);
+	*ret_ns = now_ns() - start;
+	fl_sim_free(sim);
+	fl_mem_free(f.mem);
+	return 0;
+}
+
 const struct fl_bench fl_benches[] = {
 	{ "alloc_free_order0_hot", "ns/pair", alloc_free_order0_hot },
 	{ "alloc_free_order9_hot", "ns/pair", alloc_free_order9_hot },
@@ -268,5 +309,6 @@ const struct fl_bench fl_benches[] = {
 	{ "churn_buddy_64g", "ns/pair", churn_buddy_64g },
 	{ "fault_4k", "ns/fault", fault_4k },
 	{ "fault_4k_random_64g", "ns/fault", fault_4k_random_64g },
+	{ "idle_hour_64g", "ns/hour", idle_hour_64g },
 	{ NULL },
 };
