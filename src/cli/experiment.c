@@ -89,6 +89,7 @@ static void take_machine(struct fl_cli_experiment *e)
 		.options = &e->options,
 		.backend = fl_option_text(line, "on"),
 		.machine_file = fl_option_text(line, "machine"),
+		.cost_file = fl_option_text(line, "costs"),
 		.memory_bytes = fl_option_number(line, "memory"),
 		.swap_bytes = fl_option_given(line, "swap") && !fl_option_number(line, "swap") ? FL_CLI_NO_SWAP :
 			      fl_option_number(line, "swap"),
@@ -215,7 +216,7 @@ void fl_cli_experiment_fini(struct fl_cli_experiment *e)
 /* Options of the line that shape a run; kernel, seed, runs and outputs are given anew. */
 char *fl_cli_experiment_replay(const struct fl_cli_experiment *e, size_t kernel, uint64_t seed)
 {
-	static const char *const shaping[] = { "memory", "cpus", "swap", "scale", "machine", "on", "set" };
+	static const char *const shaping[] = { "memory", "cpus", "swap", "scale", "machine", "costs", "on", "set" };
 	struct fl_text line;
 
 	fl_text_init(&line);

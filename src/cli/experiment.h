@@ -20,6 +20,8 @@
 	  .help = "size of the load, where it is to differ from the machine; on a live host also the budget" }, \
 	{ .name = "machine", .kind = FL_OPTION_STRING, .value_name = "FILE", .category = "Machine", \
 	  .help = "description of a machine that replaces the standard one" }, \
+	{ .name = "costs", .kind = FL_OPTION_STRING, .value_name = "FILE", .category = "Machine", \
+	  .help = "what work takes, as fraglab calibrate writes it, instead of the table's costs" }, \
 	{ .name = "on", .kind = FL_OPTION_CHOICE, .value_name = "sim|live", .default_text = "sim", .category = "Machine", \
 	  .choices = fl_cli_backends, .help = "what carries the scenario out: the model, or this host's kernel" }
 

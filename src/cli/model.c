@@ -60,6 +60,7 @@ static struct fl_scenario_request request_of(const struct fl_cli_request *r)
 		.kernel = r->kernel,
 		.backend = r->backend,
 		.machine_file = r->machine_file,
+		.cost_file = r->cost_file,
 		.memory_bytes = r->memory_bytes,
 		.swap_bytes = r->swap_bytes,
 		.scale_bytes = r->scale_bytes,

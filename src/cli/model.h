@@ -34,6 +34,7 @@ struct fl_cli_request {
 	const char *kernel;                  /* canonical notation, tunables included */
 	const char *backend;                 /* "sim" or "live" */
 	const char *machine_file;            /* --machine, NULL: the standard machine */
+	const char *cost_file;               /* --costs, NULL: the table's costs */
 	int64_t memory_bytes, swap_bytes, scale_bytes;
 	int cpus;
 	uint64_t seed;

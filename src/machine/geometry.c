@@ -6,6 +6,7 @@
  */
 #include "machine/geometry.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/size.h"
@@ -199,6 +200,8 @@ int fl_machine_make(const struct fl_machine_wish *wish, struct fl_machine *ret, 
 	if (!error && wish->file)
 		error = add_sizes(wish, &m, reterr);
 	if (!error)
+		error = fl_machine_set_costs(&m, wish->cost_file, reterr);
+	if (!error)
 		*ret = m;
 	return error;
 }
@@ -213,6 +216,12 @@ void fl_machine_describe(const struct fl_machine *machine, struct fl_fields *to)
 	fl_fields_add_int(to, "cpus", g->cpus);
 	fl_fields_add_int(to, "page_bytes", (int64_t)machine->page_bytes);
 	fl_fields_add_int(to, "pageblock_order", g->pageblock_order);
+	if (machine->has_cost_file) {
+		char hash[17];
+
+		snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)fl_cost_hash(&machine->cost, 0));
+		fl_fields_add_text(to, "costs", hash);
+	}
 	for (unsigned int z = 0; z < FL_ZONES; z++) {
 		static const char *const names[FL_ZONES] = { "zone_dma_pages", "zone_dma32_pages",
 							     "zone_normal_pages", "zone_movable_pages" };

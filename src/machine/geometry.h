@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/result.h"
 #include "mm/mem.h"
+#include "sim/cost.h"
 
 struct fl_byte_range {
 	int64_t start, end; /* physical addresses; the end is outside */
@@ -31,12 +32,15 @@ struct fl_machine_wish {
 	int slowness;             /* CPU work takes so many times as long (an emulated CPU); default 1 */
 	int64_t held_bytes;       /* kernel memory of the booted system (struct fl_machine); default none */
 	const char *file;         /* a machine description that replaces the standard machine; NULL: none */
+	const char *cost_file;    /* laid over the table of costs (sim/cost.h); NULL: none */
 };
 
 struct fl_machine {
 	struct fl_geometry geometry;
 	uint64_t memory_bytes, swap_bytes, scale_bytes;
 	unsigned int slowness;
+	struct fl_cost cost; /* what work takes here, slowness included */
+	bool has_cost_file;
 	uint64_t held_bytes; /* what the booted system holds before the first process: slab, tables, buffers of drivers */
 	uint64_t page_bytes, huge_bytes; /* base page; PMD-mapped huge page */
 };
@@ -47,6 +51,9 @@ int fl_machine_make(const struct fl_machine_wish *wish, struct fl_machine *ret, 
 /* Reads wish->file, a machine description in JSON (docs/SCENARIOS.md): ranges, zones, reserved pages, CPUs, orders.
  * A memory size in the wish contradicts a file and is refused; other layout wishes give way. Used by fl_machine_make. */
 int fl_machine_read(const struct fl_machine_wish *wish, struct fl_machine *ret, struct fl_error *reterr);
+
+/* The costs of the machine, whose slowness is set: the defaults with the file (NULL: none) over them. Used by fl_machine_make. */
+int fl_machine_set_costs(struct fl_machine *machine, const char *path, struct fl_error *reterr);
 
 /* Describes the machine for the result document: memory, swap, scale, cpus, page size, zones. */
 void fl_machine_describe(const struct fl_machine *machine, struct fl_fields *to);

@@ -356,8 +356,7 @@ static void make_machine(struct fl_backend *vm, const struct fl_backend_request 
 	struct fl_mem_config config = { .geometry = &vm->machine.geometry, .decide = &vm->kernel.decide,
 					.cost = &vm->cost };
 
-	vm->cost = fl_cost_default;
-	fl_cost_scale(&vm->cost, vm->machine.slowness);
+	vm->cost = vm->machine.cost;
 	vm->sim = fl_sim_new(request->seed, vm->machine.geometry.cpus);
 	fl_sim_set_switch_cost(vm->sim, vm->cost.context_switch);
 	config.sim = vm->sim;

@@ -50,6 +50,7 @@ int fl_scenario_machine(const struct fl_scenario_request *r, struct fl_machine *
 		.reserved = reserved,
 		.reserved_count = !r->memory_bytes || r->memory_bytes == s->memory_bytes ? s->reserved_count : 0,
 		.file = r->machine_file,
+		.cost_file = r->cost_file,
 	};
 	struct fl_machine machine;
 	char got[32], least[32];

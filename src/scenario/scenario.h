@@ -61,6 +61,7 @@ struct fl_scenario_request {
 	const char *kernel;                  /* notation, tunables included; NULL: the default kernel */
 	const char *backend;                 /* NULL: "sim" */
 	const char *machine_file;            /* NULL: the standard machine */
+	const char *cost_file;               /* NULL: the table's costs */
 	int64_t memory_bytes, swap_bytes, scale_bytes;
 	int cpus;
 	uint64_t seed;

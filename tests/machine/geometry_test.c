@@ -189,6 +189,41 @@ static void test_machine_file_gives_ranges_zones_and_reserved(void **state)
 	assert_int_equal(m.geometry.cpus, 6);
 }
 
+static const char *cost_file(const char *text)
+{
+	static const char path[] = "geometry_test.costs";
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+	return path;
+}
+
+static void test_a_cost_file_is_laid_over_the_table_and_shows_in_the_description(void **state)
+{
+	struct fl_machine plain = make((struct fl_machine_wish){ .cpus = 1 }), m;
+	struct fl_fields fields = { 0 };
+
+	m = make((struct fl_machine_wish){ .cost_file = cost_file("zero_4k 777 # ns, measured\n"), .slowness = 3 });
+	assert_int_equal(plain.cost.zero_4k, fl_cost_default.zero_4k);
+	assert_int_equal(m.cost.zero_4k, 3 * 777);
+	assert_int_equal(m.cost.copy_4k, 3 * fl_cost_default.copy_4k);
+	fl_machine_describe(&plain, &fields);
+	assert_null(fl_fields_find(&fields, "costs"));
+	fl_machine_describe(&m, &fields);
+	assert_non_null(fl_fields_find(&fields, "costs"));
+	fl_fields_fini(&fields);
+}
+
+static void test_bad_cost_files_are_refused_with_file_and_line(void **state)
+{
+	refuse((struct fl_machine_wish){ .cost_file = "geometry_test.absent" }, "geometry_test.absent: No such file");
+	refuse((struct fl_machine_wish){ .cost_file = "." }, ".: Is a directory");
+	refuse((struct fl_machine_wish){ .cost_file = cost_file("\nzero4k 5\n") }, "geometry_test.costs:2: \"zero4k\"");
+	unlink("geometry_test.costs");
+}
+
 static void test_broken_machine_files_are_refused(void **state)
 {
 	static const char *const cases[][2] = {
@@ -228,6 +263,8 @@ int main(void)
 		cmocka_unit_test(test_page_sizes_bring_their_orders),
 		cmocka_unit_test(test_bad_sizes_are_refused_with_a_sentence),
 		cmocka_unit_test(test_machine_file_gives_ranges_zones_and_reserved),
+		cmocka_unit_test(test_a_cost_file_is_laid_over_the_table_and_shows_in_the_description),
+		cmocka_unit_test(test_bad_cost_files_are_refused_with_file_and_line),
 		cmocka_unit_test(test_broken_machine_files_are_refused),
 	};
 
