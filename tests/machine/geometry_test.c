@@ -191,13 +191,13 @@ static void test_machine_file_gives_ranges_zones_and_reserved(void **state)
 
 static const char *cost_file(const char *text)
 {
-	static const char path[] = "geometry_test.costs";
-	FILE *file = fopen(path, "w");
+	static const char name[] = "geometry_test.costs";
+	FILE *file = fopen(name, "w");
 
 	assert_non_null(file);
 	fputs(text, file);
 	fclose(file);
-	return path;
+	return name;
 }
 
 static void test_a_cost_file_is_laid_over_the_table_and_shows_in_the_description(void **state)
