@@ -33,6 +33,30 @@ static int parse_runs(struct fl_cli_experiment *e, const char *text, struct fl_e
 	return 0;
 }
 
+static bool is_live(const struct fl_option_set *line)
+{
+	return !strcmp(fl_option_text(line, "on"), "live");
+}
+
+/* Options that only the model has, and those that only a live host has. */
+static int check_backend(const struct fl_option_set *line, struct fl_error *reterr)
+{
+	static const char *const of_model[] = { "memory", "cpus", "swap", "machine", "trace" };
+	static const char *const of_host[] = { "dry-run", "ballast", "force" };
+
+	for (size_t i = 0; i < sizeof(of_model) / sizeof(*of_model) && is_live(line); i++)
+		if (fl_option_given(line, of_model[i]))
+			return fl_error_input(reterr, "--%s is for the model: with --on live the machine is this host; --scale sizes "
+					      "the load", of_model[i]);
+	for (size_t i = 0; i < sizeof(of_host) / sizeof(*of_host) && !is_live(line); i++)
+		if (fl_option_given(line, of_host[i]))
+			return fl_error_input(reterr, "--%s is for a live host: it needs --on live", of_host[i]);
+	if (is_live(line) && fl_option_given(line, "jobs") && fl_option_number(line, "jobs") > 1)
+		return fl_error_input(reterr, "--jobs %lld: a live host carries out one run at a time",
+				      (long long)fl_option_number(line, "jobs"));
+	return 0;
+}
+
 /* The kernels of the line with the tunables of the line behind each, in canonical notation. */
 static int take_kernels(struct fl_cli_experiment *e, struct fl_error *reterr)
 {
@@ -46,10 +70,10 @@ static int take_kernels(struct fl_cli_experiment *e, struct fl_error *reterr)
 		int r;
 
 		fl_text_init(&spec);
-		fl_text_add(&spec, "%s", kernels->list_count ? kernels->list[i] : fl_cli_model.default_kernel);
+		fl_text_add(&spec, "%s", kernels->list_count ? kernels->list[i] : is_live(e->line) ? "live" : fl_cli_model.default_kernel);
 		for (size_t t = 0; t < tunables->list_count; t++)
 			fl_text_add(&spec, ",%s", tunables->list[t]);
-		r = fl_cli_model.kernel_check(spec.data, &e->kernels[i], reterr);
+		r = fl_cli_model.kernel_check(spec.data, fl_option_text(e->line, "on"), &e->kernels[i], reterr);
 		fl_text_fini(&spec);
 		if (r < 0)
 			return r;
@@ -96,6 +120,8 @@ static void take_machine(struct fl_cli_experiment *e)
 		.scale_bytes = fl_option_number(line, "scale"),
 		.cpus = (int)fl_option_number(line, "cpus"),
 		.seed = (uint64_t)fl_option_number(line, "seed"),
+		.force = fl_option_is(line, "force"),
+		.ballast = fl_option_is(line, "ballast"),
 	};
 }
 
@@ -183,8 +209,7 @@ int fl_cli_experiment_init(struct fl_cli_experiment *e, const struct fl_option_s
 	*e = (struct fl_cli_experiment){ .line = line, .json.fd = -1, .trace.fd = -1, .png.fd = -1 };
 	e->command = quote_line(argc, argv);
 	e->scenario_word = scenario;
-	r = fl_cli_model.scenario_load(scenario, &e->scenario, reterr);
-	if (r < 0)
+	if ((r = check_backend(line, reterr)) < 0 || (r = fl_cli_model.scenario_load(scenario, &e->scenario, reterr)) < 0)
 		return r;
 	if ((r = parse_runs(e, fl_option_text(line, "runs"), reterr)) < 0 || (r = take_kernels(e, reterr)) < 0 ||
 	    (r = take_options(e, reterr)) < 0)
@@ -217,6 +242,7 @@ void fl_cli_experiment_fini(struct fl_cli_experiment *e)
 char *fl_cli_experiment_replay(const struct fl_cli_experiment *e, size_t kernel, uint64_t seed)
 {
 	static const char *const shaping[] = { "memory", "cpus", "swap", "scale", "machine", "costs", "on", "set" };
+	static const char *const flags[] = { "ballast", "force" };
 	struct fl_text line;
 
 	fl_text_init(&line);
@@ -232,6 +258,9 @@ char *fl_cli_experiment_replay(const struct fl_cli_experiment *e, size_t kernel,
 			add_quoted(&line, value->list_count ? value->list[j] : value->text);
 		}
 	}
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (fl_option_is(e->line, flags[i]))
+			fl_text_add(&line, " --%s", flags[i]);
 	fl_text_add(&line, " --seed %llu", (unsigned long long)seed);
 	return line.data;
 }

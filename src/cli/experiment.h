@@ -23,7 +23,13 @@
 	{ .name = "costs", .kind = FL_OPTION_STRING, .value_name = "FILE", .category = "Machine", \
 	  .help = "what work takes, as fraglab calibrate writes it, instead of the table's costs" }, \
 	{ .name = "on", .kind = FL_OPTION_CHOICE, .value_name = "sim|live", .default_text = "sim", .category = "Machine", \
-	  .choices = fl_cli_backends, .help = "what carries the scenario out: the model, or this host's kernel" }
+	  .choices = fl_cli_backends, .help = "what carries the scenario out: the model, or this host's kernel" }, \
+	{ .name = "dry-run", .kind = FL_OPTION_FLAG, .category = "Live host", \
+	  .help = "says what the runs would do to this host, and does nothing" }, \
+	{ .name = "ballast", .kind = FL_OPTION_FLAG, .category = "Live host", \
+	  .help = "fills what memory the load leaves free, so that it meets pressure; dropped when the host runs low" }, \
+	{ .name = "force", .kind = FL_OPTION_FLAG, .category = "Live host", \
+	  .help = "takes a budget above three quarters of the available memory, and goes on when memory is critical" }
 
 #define FL_CLI_EXPERIMENT_ROWS \
 	{ .name = "seed", .letter = 's', .kind = FL_OPTION_INT, .default_text = "1", .min = 0, \

@@ -219,6 +219,8 @@ static int run_all(struct fl_cli_experiment *e, struct fl_pool_outcome **ret_out
 	int r;
 
 	pool.jobs = fl_option_given(e->line, "jobs") ? (size_t)fl_option_number(e->line, "jobs") : fl_pool_cpus();
+	if (!strcmp(e->request.backend, "live"))
+		pool.jobs = 1;
 	do {
 		size_t count = runs * e->kernels_count;
 
@@ -357,13 +359,55 @@ static int deliver(struct fl_cli_experiment *e, const struct fl_pool_outcome *ou
 	return printed ? printed : stored ? stored : drawn;
 }
 
+/* The plan goes to standard output, since it is what was asked for. */
+static int print_plan(const struct fl_cli_experiment *e)
+{
+	struct fl_text text;
+	int status;
+
+	fl_text_init(&text);
+	for (size_t k = 0; k < e->kernels_count; k++) {
+		struct fl_cli_request request = e->request;
+
+		request.kernel = e->kernels[k];
+		fl_text_add(&text, "%s%s, %zu run%s:\n", k ? "\n" : "", e->kernels[k], e->runs, e->runs == 1 ? "" : "s");
+		fl_cli_model.say(&request, true, &text);
+		if (!k)
+			fl_cli_model.say(&request, false, &text);
+	}
+	status = fl_cli_print(&text);
+	fl_text_fini(&text);
+	return status;
+}
+
+/* Before the first run: what this host cannot do or measure. */
+static void say_limits(const struct fl_cli_experiment *e)
+{
+	struct fl_cli_request request = e->request;
+	struct fl_text text;
+
+	request.kernel = e->kernels[0];
+	fl_text_init(&text);
+	fl_cli_model.say(&request, false, &text);
+	for (const char *line = text.data; *line; line += strcspn(line, "\n"), line += *line == '\n')
+		fl_cli_say("%.*s", (int)strcspn(line, "\n"), line);
+	fl_text_fini(&text);
+}
+
 int fl_cli_experiment_run(struct fl_cli_experiment *e)
 {
 	struct fl_pool_outcome *outcomes;
+	struct fl_error error;
 	size_t runs, count, done;
 	int r, status, delivered = 0;
 
+	if (fl_option_is(e->line, "dry-run"))
+		return print_plan(e);
+	if (!fl_option_is(e->line, "quiet"))
+		say_limits(e);
 	r = run_all(e, &outcomes, &runs);
+	if (fl_cli_model.settle(&e->request, &error) < 0)
+		fl_cli_say("%s", error.text);
 	count = runs * e->kernels_count;
 	done = count_done(outcomes, count);
 	if (!fl_option_is(e->line, "quiet"))

@@ -3,9 +3,11 @@
  */
 #include "cli/model.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernel/kernel.h"
+#include "live/live.h"
 #include "machine/bench.h"
 #include "mm/sysctl.h"
 #include "mm/vmstat.h"
@@ -35,11 +37,19 @@ static void scenario_free(struct fl_cli_scenario *scenario)
 	fl_scenario_free(scenario->opaque);
 }
 
-static int kernel_check(const char *spec, char **ret_canonical, struct fl_error *reterr)
+static bool is_live(const char *backend)
+{
+	return backend && !strcmp(backend, fl_backend_live.name);
+}
+
+static int kernel_check(const char *spec, const char *backend, char **ret_canonical, struct fl_error *reterr)
 {
 	struct fl_kernel kernel;
-	int r = fl_kernel_parse(spec, &kernel, reterr);
+	int r;
 
+	if (is_live(backend))
+		return fl_live_kernel_check(spec, ret_canonical, reterr);
+	r = fl_kernel_parse(spec, &kernel, reterr);
 	if (r == 0)
 		*ret_canonical = fl_xstrdup(kernel.name);
 	return r;
@@ -59,6 +69,9 @@ static struct fl_scenario_request request_of(const struct fl_cli_request *r)
 		.options = r->options,
 		.kernel = r->kernel,
 		.backend = r->backend,
+		.ops = is_live(r->backend) ? &fl_backend_live : NULL,
+		.force = r->force,
+		.ballast = r->ballast,
 		.machine_file = r->machine_file,
 		.cost_file = r->cost_file,
 		.memory_bytes = r->memory_bytes,
@@ -82,6 +95,25 @@ static int run(const struct fl_cli_request *request, struct fl_record *ret, stru
 	struct fl_scenario_request r = request_of(request);
 
 	return fl_scenario_run(&r, ret, reterr);
+}
+
+static void say(const struct fl_cli_request *request, bool plan, struct fl_text *to)
+{
+	struct fl_scenario_request r = request_of(request);
+	struct fl_backend_request backend_request;
+	struct fl_backend_setting *settings;
+
+	if (!is_live(request->backend))
+		return;
+	settings = fl_xcalloc(r.scenario->settings_count + 1, sizeof(*settings));
+	fl_scenario_backend_request(&r, settings, &backend_request);
+	(plan ? fl_live_say_plan : fl_live_say_limits)(&backend_request, to);
+	free(settings);
+}
+
+static int settle(const struct fl_cli_request *request, struct fl_error *reterr)
+{
+	return is_live(request->backend) ? fl_live_settle(reterr) : 0;
 }
 
 static void list_kernels(struct fl_text *to)
@@ -192,6 +224,8 @@ const struct fl_cli_model fl_cli_model = {
 	.kernel_has = kernel_has,
 	.request_check = request_check,
 	.run = run,
+	.say = say,
+	.settle = settle,
 	.bench_at = bench_at,
 	.list = list,
 };

@@ -39,6 +39,7 @@ struct fl_cli_request {
 	int cpus;
 	uint64_t seed;
 	FILE *trace;                         /* --trace, NULL: none */
+	bool force, ballast;                 /* --force, --ballast: of a live run */
 };
 
 enum fl_cli_list { FL_CLI_LIST_KERNELS, FL_CLI_LIST_PATCHES, FL_CLI_LIST_SCENARIOS, FL_CLI_LIST_TUNABLES,
@@ -54,14 +55,18 @@ struct fl_cli_model {
 	const char *default_kernel;
 	int (*scenario_load)(const char *name_or_path, struct fl_cli_scenario *ret, struct fl_error *reterr);
 	void (*scenario_free)(struct fl_cli_scenario *scenario);
-	/* Checks the notation BASE{+PATCH}{~PATCH}{,TUNABLE=VALUE} and gives its canonical text (free()). */
-	int (*kernel_check)(const char *spec, char **ret_canonical, struct fl_error *reterr);
+	/* Checks the notation BASE{+PATCH}{~PATCH}{,TUNABLE=VALUE} for that backend and gives its canonical text (free()). */
+	int (*kernel_check)(const char *spec, const char *backend, char **ret_canonical, struct fl_error *reterr);
 	/* Does a kernel that kernel_check() took have this patch or set, from its base or laid over it? */
 	bool (*kernel_has)(const char *kernel, const char *patch_or_set);
 	/* Checks that scenario, machine and kernel fit each other, and describes the machine for the result. */
 	int (*request_check)(const struct fl_cli_request *request, struct fl_fields *ret_machine,
 			     struct fl_error *reterr);
 	int (*run)(const struct fl_cli_request *request, struct fl_record *ret, struct fl_error *reterr);
+	/* What is to be said before the first run, a sentence a line: limits of the host, or (plan) what a run would do to it. */
+	void (*say)(const struct fl_cli_request *request, bool plan, struct fl_text *to);
+	/* After the last run: waits until the host is as it was. */
+	int (*settle)(const struct fl_cli_request *request, struct fl_error *reterr);
 	struct fl_cli_bench (*bench_at)(size_t i);
 	/* Lists as tab-separated rows "name<TAB>summary[<TAB>more]", one a line; facts only for kernels. */
 	int (*list)(enum fl_cli_list what, bool facts, struct fl_text *to, struct fl_error *reterr);

@@ -15,6 +15,9 @@
 
 struct fl_live_events;
 
+/* Could it be opened on this host? Changes nothing. Class LACKING with a sentence if not. */
+int fl_live_events_probe(struct fl_error *reterr);
+
 /*
  * Makes the instance and starts counting. Class LACKING, with a sentence that says what is missing, without tracefs, without
  * permission, without these events: the run then goes on with fewer metrics. The caller may be in a mount namespace of its

@@ -7,6 +7,11 @@
 
 const char fl_live_events_names[] = "extfrag_*, nonmovable_steals, compaction_*";
 
+int fl_live_events_probe(struct fl_error *reterr)
+{
+	return fl_error_set(reterr, FL_ERROR_LACKING, -ENOSYS, "events of tracefs are not read by this fraglab");
+}
+
 int fl_live_events_open(struct fl_live_events **ret, struct fl_error *reterr)
 {
 	return fl_error_set(reterr, FL_ERROR_LACKING, -ENOSYS, "events of tracefs are not read by this fraglab");

@@ -69,26 +69,95 @@ int fl_scenario_machine(const struct fl_scenario_request *r, struct fl_machine *
 	return 0;
 }
 
-static int open_backend(struct fl_run *run, const struct fl_scenario_request *r, struct fl_error *reterr)
+/* Is `name` called or named in the text, outside comments? A word in a string counts: better one too many. */
+static bool uses_word(const char *text, const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
+	while (*text) {
+		size_t length = strspn(text, letters);
+
+		if (!strncmp(text, "--", 2))
+			text += strcspn(text, "\n");
+		else if (length == strlen(name) && !strncmp(text, name, length))
+			return true;
+		else
+			text += length ? length : 1;
+	}
+	return false;
+}
+
+void fl_scenario_backend_request(const struct fl_scenario_request *r, struct fl_backend_setting *settings,
+				 struct fl_backend_request *ret)
 {
 	const struct fl_scenario *s = r->scenario;
-	struct fl_backend_setting *settings = fl_xcalloc(s->settings_count + 1, sizeof(*settings));
-	struct fl_backend_request request = {
+
+	*ret = (struct fl_backend_request){
 		.kernel = r->kernel,
-		.machine = &run->machine,
 		.settings = settings,
 		.settings_count = (unsigned int)s->settings_count,
 		.seed = r->seed,
 		.trace = r->trace,
 		.check = r->check,
+		.scale_bytes = (uint64_t)r->scale_bytes,
+		.force = r->force,
+		.ballast = r->ballast,
 	};
-	int error;
-
 	for (size_t i = 0; i < s->settings_count; i++)
 		settings[i] = (struct fl_backend_setting){ s->setting_names[i], s->setting_values[i] };
+	for (unsigned int verb = 0; verb < FL_VERBS; verb++)
+		ret->verbs |= (uint64_t)uses_word(s->text, fl_verb_name(verb)) << verb;
+}
+
+static struct fl_backend_setting *settings_room(const struct fl_scenario *s)
+{
+	return fl_xcalloc(s->settings_count + 1, sizeof(struct fl_backend_setting));
+}
+
+static int open_backend(struct fl_run *run, const struct fl_scenario_request *r, struct fl_error *reterr)
+{
+	struct fl_backend_setting *settings = settings_room(r->scenario);
+	struct fl_backend_request request;
+	int error;
+
+	fl_scenario_backend_request(r, settings, &request);
+	request.machine = &run->machine;
 	error = run->ops->open(&request, run->record, &run->backend, reterr);
 	free(settings);
 	return error;
+}
+
+/* The machine of a backend that has a host: as a scenario sees it. */
+static int host_machine(const struct fl_scenario_request *r, const struct fl_backend_ops *ops, struct fl_machine *ret,
+			struct fl_error *reterr)
+{
+	struct fl_backend_setting *settings = settings_room(r->scenario);
+	struct fl_backend_request request;
+	struct fl_backend_host host;
+	int error;
+
+	fl_scenario_backend_request(r, settings, &request);
+	error = ops->host(&request, &host, reterr);
+	free(settings);
+	if (error)
+		return error;
+	*ret = (struct fl_machine){ .memory_bytes = host.memory_bytes, .swap_bytes = host.swap_bytes,
+				    .scale_bytes = host.scale_bytes, .page_bytes = host.page_bytes,
+				    .huge_bytes = host.huge_bytes };
+	ret->geometry.cpus = host.cpus;
+	ret->geometry.pageblock_order = host.pageblock_order;
+	return 0;
+}
+
+static int machine_of(const struct fl_scenario_request *r, const struct fl_backend_ops *ops, struct fl_machine *ret,
+		      struct fl_error *reterr)
+{
+	return ops->host ? host_machine(r, ops, ret, reterr) : fl_scenario_machine(r, ret, reterr);
+}
+
+static const struct fl_backend_ops *ops_of(const struct fl_scenario_request *r, struct fl_error *reterr)
+{
+	return r->ops ? r->ops : fl_backend_find(r->backend ? r->backend : "sim", reterr);
 }
 
 /* main() as the program of the first process. */
@@ -141,7 +210,7 @@ int fl_scenario_run_on(const struct fl_scenario_request *request, const struct f
 {
 	struct fl_run run = { .scenario = request->scenario, .record = ret, .ops = ops, .seed = request->seed };
 	struct fl_option_set defaults;
-	int error = fl_scenario_machine(request, &run.machine, reterr);
+	int error = machine_of(request, ops, &run.machine, reterr);
 
 	if (error)
 		return error;
@@ -161,7 +230,7 @@ int fl_scenario_run_on(const struct fl_scenario_request *request, const struct f
 
 int fl_scenario_run(const struct fl_scenario_request *request, struct fl_record *ret, struct fl_error *reterr)
 {
-	const struct fl_backend_ops *ops = fl_backend_find(request->backend ? request->backend : "sim", reterr);
+	const struct fl_backend_ops *ops = ops_of(request, reterr);
 
 	return ops ? fl_scenario_run_on(request, ops, ret, reterr) : -EINVAL;
 }
@@ -169,9 +238,9 @@ int fl_scenario_run(const struct fl_scenario_request *request, struct fl_record 
 int fl_scenario_check(const struct fl_scenario_request *request, struct fl_fields *ret_machine,
 		      struct fl_error *reterr)
 {
-	const struct fl_backend_ops *ops = fl_backend_find(request->backend ? request->backend : "sim", reterr);
+	const struct fl_backend_ops *ops = ops_of(request, reterr);
 	struct fl_machine machine;
-	int error = ops ? fl_scenario_machine(request, &machine, reterr) : -EINVAL;
+	int error = ops ? machine_of(request, ops, &machine, reterr) : -EINVAL;
 
 	if (!error && ret_machine)
 		fl_machine_describe(&machine, ret_machine);

@@ -54,12 +54,16 @@ void fl_scenario_free(struct fl_scenario *scenario); /* NULL allowed */
 /* One row "name<TAB>summary" a line for each scenario that can be found by name, in order of names. */
 int fl_scenario_list(struct fl_text *to, struct fl_error *reterr);
 
+struct fl_backend_ops;
+
 /* One run. Zeroes and NULLs take the scenario's wish, then the default. */
 struct fl_scenario_request {
 	const struct fl_scenario *scenario;
 	const struct fl_option_set *options; /* made for scenario->options; NULL: its defaults */
 	const char *kernel;                  /* notation, tunables included; NULL: the default kernel */
 	const char *backend;                 /* NULL: "sim" */
+	const struct fl_backend_ops *ops;    /* carries it out; NULL: the backend of that name */
+	bool force, ballast;                 /* of a backend that has a host (machine/verbs.h) */
 	const char *machine_file;            /* NULL: the standard machine */
 	const char *cost_file;               /* NULL: the table's costs */
 	int64_t memory_bytes, swap_bytes, scale_bytes;
@@ -68,6 +72,15 @@ struct fl_scenario_request {
 	FILE *trace; /* NULL: none */
 	bool check;  /* every invariant of the state is looked at with each sample: for tests */
 };
+
+/*
+ * The request as a backend with a host gets it, for what it says before a run. The settings point into `settings`, which has
+ * room for those of the scenario.
+ */
+struct fl_backend_request;
+struct fl_backend_setting;
+void fl_scenario_backend_request(const struct fl_scenario_request *request, struct fl_backend_setting *settings,
+				 struct fl_backend_request *ret);
 
 /* Checks that scenario, machine and kernel fit each other, and describes the machine (ret_machine may be NULL). */
 int fl_scenario_check(const struct fl_scenario_request *request, struct fl_fields *ret_machine,

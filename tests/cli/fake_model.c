@@ -49,7 +49,7 @@ static void scenario_free(struct fl_cli_scenario *scenario)
 {
 }
 
-static int kernel_check(const char *spec, char **ret, struct fl_error *reterr)
+static int kernel_check(const char *spec, const char *backend, char **ret, struct fl_error *reterr)
 {
 	size_t length = strcspn(spec, ",");
 	char near[96];
@@ -74,6 +74,17 @@ static int request_check(const struct fl_cli_request *request, struct fl_fields 
 		return fl_error_input(reterr, "the machine has too little memory; expected 128M or more");
 	if (machine)
 		fl_fields_add_int(machine, "memory_bytes", request->memory_bytes ? request->memory_bytes : 1 << 30);
+	return 0;
+}
+
+static void say(const struct fl_cli_request *request, bool plan, struct fl_text *to)
+{
+	if (!strcmp(request->backend, "live"))
+		fl_text_add(to, "%s\n", plan ? "a plan" : "a limit");
+}
+
+static int settle(const struct fl_cli_request *request, struct fl_error *reterr)
+{
 	return 0;
 }
 
@@ -162,6 +173,8 @@ const struct fl_cli_model fl_cli_model = {
 	.scenario_load = scenario_load,
 	.scenario_free = scenario_free,
 	.kernel_check = kernel_check,
+	.say = say,
+	.settle = settle,
 	.kernel_has = kernel_has,
 	.request_check = request_check,
 	.run = run,
