@@ -41,7 +41,7 @@ static bool is_live(const struct fl_option_set *line)
 /* Options that only the model has, and those that only a live host has. */
 static int check_backend(const struct fl_option_set *line, struct fl_error *reterr)
 {
-	static const char *const of_model[] = { "memory", "cpus", "swap", "machine", "trace" };
+	static const char *const of_model[] = { "memory", "cpus", "swap", "machine", "costs", "trace" };
 	static const char *const of_host[] = { "dry-run", "ballast", "force" };
 
 	for (size_t i = 0; i < sizeof(of_model) / sizeof(*of_model) && is_live(line); i++)
