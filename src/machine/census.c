@@ -54,6 +54,16 @@ static enum fl_census_type type_of(const struct fl_mem *mem, fl_pfn pfn)
 	return types[fl_pageblock_type(mem, pfn)];
 }
 
+enum fl_census_class fl_machine_class_of(const struct fl_mem *mem, fl_pfn head)
+{
+	return class_of(mem, mem->frames.state[head]);
+}
+
+enum fl_census_type fl_machine_type_of(const struct fl_mem *mem, fl_pfn pfn)
+{
+	return type_of(mem, pfn);
+}
+
 /* What is left of a chunk that began in an earlier block and reaches into this one. */
 struct walk {
 	enum fl_census_class class;

@@ -24,4 +24,8 @@ void fl_machine_list_pages(const struct fl_mem *mem, const struct fl_zone *zone,
 int64_t fl_machine_free_count_gap(const struct fl_zone *zone, const struct fl_list_pages *lists);
 int64_t fl_machine_type_count_gap(const struct fl_zone *zone, const struct fl_list_pages *lists);
 
+/* Class of the chunk or folio at its head, type of a pageblock, in the words of a census. */
+enum fl_census_class fl_machine_class_of(const struct fl_mem *mem, fl_pfn head);
+enum fl_census_type fl_machine_type_of(const struct fl_mem *mem, fl_pfn pfn);
+
 #endif

@@ -7,6 +7,7 @@
 #include "machine/geometry.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
@@ -201,9 +202,20 @@ int fl_machine_make(const struct fl_machine_wish *wish, struct fl_machine *ret, 
 		error = add_sizes(wish, &m, reterr);
 	if (!error)
 		error = fl_machine_set_costs(&m, wish->cost_file, reterr);
-	if (!error)
+	if (error)
+		fl_machine_fini(&m);
+	else
 		*ret = m;
 	return error;
+}
+
+void fl_machine_fini(struct fl_machine *machine)
+{
+	if (!machine->layout)
+		return;
+	fl_layout_fini(machine->layout);
+	free(machine->layout);
+	machine->layout = NULL;
 }
 
 void fl_machine_describe(const struct fl_machine *machine, struct fl_fields *to)

@@ -9,6 +9,7 @@
 #define FL_MACHINE_GEOMETRY_H
 
 #include "base/error.h"
+#include "base/layout.h"
 #include "base/result.h"
 #include "mm/mem.h"
 #include "sim/cost.h"
@@ -43,17 +44,24 @@ struct fl_machine {
 	bool has_cost_file;
 	uint64_t held_bytes; /* what the booted system holds before the first process: slab, tables, buffers of drivers */
 	uint64_t page_bytes, huge_bytes; /* base page; PMD-mapped huge page */
+	struct fl_layout *layout; /* of a snapshot: what the machine holds when it starts; owned; NULL: freshly booted */
 };
 
 /* Builds and checks a machine. Refusals are sentences of class INPUT that name the least or nearest size. */
 int fl_machine_make(const struct fl_machine_wish *wish, struct fl_machine *ret, struct fl_error *reterr);
 
-/* Reads wish->file, a machine description in JSON (docs/SCENARIOS.md): ranges, zones, reserved pages, CPUs, orders.
+/* Frees what the machine owns. */
+void fl_machine_fini(struct fl_machine *machine);
+
+/* Reads wish->file, a machine description in JSON (docs/SCENARIOS.md) or a snapshot (docs/SNAPSHOT.md): ranges, zones, reserved pages, CPUs, orders.
  * A memory size in the wish contradicts a file and is refused; other layout wishes give way. Used by fl_machine_make. */
 int fl_machine_read(const struct fl_machine_wish *wish, struct fl_machine *ret, struct fl_error *reterr);
 
 /* The costs of the machine, whose slowness is set: the defaults with the file (NULL: none) over them. Used by fl_machine_make. */
 int fl_machine_set_costs(struct fl_machine *machine, const char *path, struct fl_error *reterr);
+
+/* The machine of a snapshot, which then belongs to it: ranges of memory, zones, orders, CPUs, swap. */
+int fl_machine_from_layout(struct fl_layout *layout, struct fl_machine *ret, struct fl_error *reterr);
 
 /* Describes the machine for the result document: memory, swap, scale, cpus, page size, zones. */
 void fl_machine_describe(const struct fl_machine *machine, struct fl_fields *to);

@@ -2,11 +2,14 @@
  * machine/machine_file.c - reads the description of a machine (--machine FILE): JSON with ranges, zones and reserved
  * memory, as addresses in bytes ("16M", 4096). Everything is checked: a machine that passes can boot.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "base/layout_json.h"
 #include "base/names.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "machine/geometry.h"
 
 enum { SPAN_TIMES_MAX = 16 };
@@ -270,6 +273,17 @@ static int read_machine(const json_t *root, struct fl_machine *m, struct fl_erro
 	return error;
 }
 
+static int read_snapshot(const json_t *root, struct fl_machine *m, struct fl_error *reterr)
+{
+	struct fl_layout *layout = fl_xcalloc(1, sizeof(*layout));
+	int error = fl_layout_read(root, layout, reterr);
+
+	if (!error)
+		return fl_machine_from_layout(layout, m, reterr);
+	free(layout);
+	return error;
+}
+
 int fl_machine_read(const struct fl_machine_wish *wish, struct fl_machine *ret, struct fl_error *reterr)
 {
 	struct fl_machine m = { 0 };
@@ -281,13 +295,13 @@ int fl_machine_read(const struct fl_machine_wish *wish, struct fl_machine *ret, 
 	error = fl_json_read_file(wish->file, &root, reterr);
 	if (error)
 		return error;
-	error = read_machine(root, &m, reterr);
+	error = fl_layout_is(root) ? read_snapshot(root, &m, reterr) : read_machine(root, &m, reterr);
 	json_decref(root);
 	if (error) {
 		fl_error_prefix(reterr, "%s", wish->file);
 		return error;
 	}
-	for (unsigned int i = 0; i < m.geometry.ranges_count; i++)
+	for (unsigned int i = 0; i < m.geometry.ranges_count && !m.layout; i++)
 		m.memory_bytes += (uint64_t)(m.geometry.ranges[i].end - m.geometry.ranges[i].start)
 				  << m.geometry.page_shift;
 	if (wish->cpus > 0)

@@ -19,6 +19,7 @@
 #include "mm/page_alloc.h"
 #include "mm/page_writeback.h"
 #include "mm/pcp.h"
+#include "mm/restore.h"
 #include "mm/swap.h"
 #include "mm/swapfile.h"
 #include "mm/sysctl.h"
@@ -351,6 +352,17 @@ static void hold_kernel_memory(struct fl_backend *vm)
 		;
 }
 
+/* The machine starts as its snapshot: settings first, since their writes recompute the marks. A setting that this kernel does
+ * not have is left out. */
+static void restore(struct fl_backend *vm)
+{
+	const struct fl_layout *layout = vm->machine.layout;
+
+	for (size_t i = 0; i < layout->settings_count; i++)
+		fl_tunable_write(vm->mem, NULL, layout->settings[i].name, layout->settings[i].value, NULL);
+	fl_mem_restore(vm->mem, layout);
+}
+
 static void make_machine(struct fl_backend *vm, const struct fl_backend_request *request)
 {
 	struct fl_mem_config config = { .geometry = &vm->machine.geometry, .decide = &vm->kernel.decide,
@@ -389,6 +401,8 @@ static int sim_open(const struct fl_backend_request *request, struct fl_record *
 	vm->check = request->check;
 	make_machine(vm, request);
 	hold_kernel_memory(vm);
+	if (vm->machine.layout)
+		restore(vm);
 	error = write_settings(vm, request, reterr);
 	if (error) {
 		sim_close(vm);

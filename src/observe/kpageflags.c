@@ -41,6 +41,7 @@ struct scan {
 	int32_t *slots;
 	uint64_t *counts;
 	size_t blocks_capacity;
+	struct fl_census_pages *pages; /* NULL: not wanted */
 	bool *all_zero;         /* by block: no page has any flag; candidates for memory that is not managed */
 };
 
@@ -215,6 +216,49 @@ static struct fl_census_block *add_block(struct scan *scan, uint64_t start_pfn, 
 	return block;
 }
 
+static void keep_pages(struct scan *scan, uint64_t start_pfn, uint32_t from, uint32_t to)
+{
+	uint64_t at = start_pfn - scan->pages->first_pfn;
+
+	if (at + scan->pages_per_block > scan->pages->count)
+		return;
+	memcpy(scan->pages->class + at + from, scan->class + from, to - from);
+	memcpy(scan->pages->unsure + at + from, scan->unidentified + from, (to - from) * sizeof(bool));
+}
+
+/* What settle_zone() found out about pages that nothing identified. */
+static void settle_pages(const struct scan *scan)
+{
+	for (size_t i = 0; i < scan->census.blocks_count; i++) {
+		const struct fl_census_block *b = &scan->census.blocks[i];
+		uint8_t class = b->pages[FL_CENSUS_NOT_MANAGED] ? FL_CENSUS_NOT_MANAGED : FL_CENSUS_HOLE;
+		uint64_t at = b->start_pfn - scan->pages->first_pfn;
+
+		for (uint32_t n = 0; !b->unidentified && n < scan->pages_per_block; n++)
+			if (at + n < scan->pages->count && scan->pages->unsure[at + n]) {
+				scan->pages->class[at + n] = class;
+				scan->pages->unsure[at + n] = false;
+			}
+	}
+}
+
+static void make_pages(struct scan *scan)
+{
+	uint64_t first = UINT64_MAX, end = 0, mask = scan->pages_per_block - 1;
+
+	for (unsigned int i = 0; i < scan->census.zones_count; i++) {
+		const struct fl_zonespan *span = &scan->spans[i];
+
+		first = span->start_pfn < first ? span->start_pfn : first;
+		end = span->start_pfn + span->spanned > end ? span->start_pfn + span->spanned : end;
+	}
+	scan->pages->first_pfn = first & ~mask;
+	scan->pages->count = ((end + mask) & ~mask) - scan->pages->first_pfn;
+	scan->pages->class = fl_xmalloc(scan->pages->count);
+	memset(scan->pages->class, FL_CENSUS_HOLE, scan->pages->count);
+	scan->pages->unsure = fl_xcalloc(scan->pages->count, sizeof(bool));
+}
+
 /* Counts the pageblock at start_pfn, of which the zone has the pages [from, to). Blocks without memory are left out. */
 static void scan_block(struct scan *scan, uint64_t start_pfn, unsigned int zone, uint32_t from, uint32_t to)
 {
@@ -231,6 +275,8 @@ static void scan_block(struct scan *scan, uint64_t start_pfn, unsigned int zone,
 	}
 	if (pages[FL_CENSUS_HOLE] == scan->pages_per_block)
 		return;
+	if (scan->pages)
+		keep_pages(scan, start_pfn, from, to);
 	block = add_block(scan, start_pfn, zone, all_zero);
 	memcpy(block->pages, pages, sizeof(pages));
 	block->unidentified = unidentified;
@@ -521,22 +567,43 @@ static void scan_fini(struct scan *scan)
 	fl_census_free(&scan->census);
 }
 
+void fl_census_pages_free(struct fl_census_pages *pages)
+{
+	free(pages->class);
+	free(pages->unsure);
+	memset(pages, 0, sizeof(*pages));
+}
+
 int fl_census_read_live(const char *root, struct fl_census *ret, struct fl_error *reterr)
+{
+	return fl_census_read_pages(root, ret, NULL, reterr);
+}
+
+int fl_census_read_pages(const char *root, struct fl_census *ret, struct fl_census_pages *pages, struct fl_error *reterr)
 {
 	struct scan scan;
 	int code = scan_init(&scan, root, reterr);
 
+	if (pages)
+		memset(pages, 0, sizeof(*pages));
+	scan.pages = pages;
+	if (code == 0 && pages)
+		make_pages(&scan);
 	for (unsigned int i = 0; code == 0 && i < scan.census.zones_count; i++)
 		code = scan_zone(&scan, i, reterr);
 	if (code == 0) {
 		for (unsigned int i = 0; i < scan.census.zones_count; i++)
 			settle_zone(&scan, i);
+		if (pages)
+			settle_pages(&scan);
 		drop_holes(&scan.census);
 		if (scan.census.blocks_count)
 			qsort(scan.census.blocks, scan.census.blocks_count, sizeof(*scan.census.blocks), compare_blocks);
 		fl_census_fill_block_slots(&scan.census);
 		*ret = scan.census;
 		memset(&scan.census, 0, sizeof(scan.census));
+	} else if (pages) {
+		fl_census_pages_free(pages);
 	}
 	scan_fini(&scan);
 	return code;

@@ -37,4 +37,14 @@ enum fl_census_class fl_kpageflags_classify(uint64_t flags, bool *ret_unidentifi
  */
 int fl_census_read_live(const char *root, struct fl_census *ret, struct fl_error *reterr);
 
+/* The pages behind a census, from the pageblock of the first zone to that of the last. */
+struct fl_census_pages {
+	uint64_t first_pfn, count;
+	uint8_t *class; /* enum fl_census_class */
+	bool *unsure;   /* nothing identifies it: kernel memory, or on a per-CPU list */
+};
+/* The same census with its pages; *pages: fl_census_pages_free(). */
+int fl_census_read_pages(const char *root, struct fl_census *ret, struct fl_census_pages *pages, struct fl_error *reterr);
+void fl_census_pages_free(struct fl_census_pages *pages);
+
 #endif

@@ -40,6 +40,31 @@ static bool line_value(const char *line, const char *word, uint64_t *ret, bool *
 	return !*ret_wrong;
 }
 
+/* "high" is a mark, "high:" the limit of a per-CPU list. */
+static void mark_line(struct fl_zonespan *zone, const char *line, bool *ret_wrong)
+{
+	uint64_t value, *p = zone->protection;
+
+	if (!strncmp(line, "cpu: ", 5))
+		zone->cpus++;
+	else if (sscanf(line, "protection: (%" SCNu64 ", %" SCNu64 ", %" SCNu64 ", %" SCNu64, p, p + 1, p + 2, p + 3) > 0)
+		return;
+	else if (line_value(line, "high_min", &value, ret_wrong))
+		zone->high_min = value;
+	else if (line_value(line, "high_max", &value, ret_wrong))
+		zone->high_max = value;
+	else if (line_value(line, "batch", &value, ret_wrong))
+		zone->batch = value;
+	else if (line_value(line, "min", &value, ret_wrong))
+		zone->min = value;
+	else if (line_value(line, "low", &value, ret_wrong))
+		zone->low = value;
+	else if (strncmp(line, "high:", 5) && line_value(line, "high", &value, ret_wrong))
+		zone->high = value;
+	else if (line_value(line, "promo", &value, ret_wrong))
+		zone->promo = value;
+}
+
 /* False: a figure that matters cannot be read. */
 static bool zone_line(struct fl_zonespan *zone, const char *line)
 {
@@ -58,6 +83,8 @@ static bool zone_line(struct fl_zonespan *zone, const char *line)
 		zone->boost = value;
 	else if (line_value(line, "count", &value, &wrong))
 		zone->pcp += value;
+	else
+		mark_line(zone, line + strspn(line, " "), &wrong);
 	return !wrong;
 }
 

@@ -17,6 +17,9 @@ struct fl_zonespan {
 	char name[16]; /* "Normal"; with several nodes "1/Normal" */
 	int node;
 	uint64_t start_pfn, spanned, present, managed, pcp, boost; /* pages */
+	uint64_t min, low, high, promo, protection[4];             /* as printed: with the boost */
+	uint64_t batch, high_min, high_max;                        /* of each per-CPU list; 0: not printed */
+	unsigned int cpus;                                         /* with per-CPU lists */
 };
 
 /* Zones with pages, at most FL_CENSUS_ZONES_MAX of them, in the order of the file. INPUT when none is there. */

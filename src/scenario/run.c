@@ -61,10 +61,12 @@ int fl_scenario_machine(const struct fl_scenario_request *r, struct fl_machine *
 	error = fl_machine_make(&wish, &machine, reterr);
 	if (error)
 		return error;
-	if ((int64_t)machine.memory_bytes < s->memory_min_bytes)
+	if ((int64_t)machine.memory_bytes < s->memory_min_bytes) {
+		fl_machine_fini(&machine);
 		return fl_error_input(reterr, "scenario %s needs a machine of at least %s of memory, this one has %s",
 				      s->name, fl_size_format(s->memory_min_bytes, least, sizeof(least)),
 				      fl_size_format((int64_t)machine.memory_bytes, got, sizeof(got)));
+	}
 	*ret = machine;
 	return 0;
 }
@@ -224,6 +226,7 @@ int fl_scenario_run_on(const struct fl_scenario_request *request, const struct f
 		ops->close(run.backend); /* before the script: it ends the bodies */
 	fl_script_free(run.script);
 	fl_zipf_fini(&run.zipf);
+	fl_machine_fini(&run.machine);
 	fl_option_set_fini(&defaults);
 	return error;
 }
@@ -242,7 +245,10 @@ int fl_scenario_check(const struct fl_scenario_request *request, struct fl_field
 	struct fl_machine machine;
 	int error = ops ? machine_of(request, ops, &machine, reterr) : -EINVAL;
 
-	if (!error && ret_machine)
+	if (error)
+		return error;
+	if (ret_machine)
 		fl_machine_describe(&machine, ret_machine);
-	return error;
+	fl_machine_fini(&machine);
+	return 0;
 }
