@@ -40,28 +40,29 @@ static bool line_value(const char *line, const char *word, uint64_t *ret, bool *
 	return !*ret_wrong;
 }
 
-/* "high" is a mark, "high:" the limit of a per-CPU list. */
-static void mark_line(struct fl_zonespan *zone, const char *line, bool *ret_wrong)
+/* "high" is a mark, "high:" the limit of a per-CPU list. A census does without these figures, so a wrong one is no error. */
+static void mark_line(struct fl_zonespan *zone, const char *line)
 {
+	bool wrong;
 	uint64_t value, *p = zone->protection;
 
 	if (!strncmp(line, "cpu: ", 5))
 		zone->cpus++;
 	else if (sscanf(line, "protection: (%" SCNu64 ", %" SCNu64 ", %" SCNu64 ", %" SCNu64, p, p + 1, p + 2, p + 3) > 0)
 		return;
-	else if (line_value(line, "high_min", &value, ret_wrong))
+	else if (line_value(line, "high_min", &value, &wrong))
 		zone->high_min = value;
-	else if (line_value(line, "high_max", &value, ret_wrong))
+	else if (line_value(line, "high_max", &value, &wrong))
 		zone->high_max = value;
-	else if (line_value(line, "batch", &value, ret_wrong))
+	else if (line_value(line, "batch", &value, &wrong))
 		zone->batch = value;
-	else if (line_value(line, "min", &value, ret_wrong))
+	else if (line_value(line, "min", &value, &wrong))
 		zone->min = value;
-	else if (line_value(line, "low", &value, ret_wrong))
+	else if (line_value(line, "low", &value, &wrong))
 		zone->low = value;
-	else if (strncmp(line, "high:", 5) && line_value(line, "high", &value, ret_wrong))
+	else if (strncmp(line, "high:", 5) && line_value(line, "high", &value, &wrong))
 		zone->high = value;
-	else if (line_value(line, "promo", &value, ret_wrong))
+	else if (line_value(line, "promo", &value, &wrong))
 		zone->promo = value;
 }
 
@@ -84,7 +85,7 @@ static bool zone_line(struct fl_zonespan *zone, const char *line)
 	else if (line_value(line, "count", &value, &wrong))
 		zone->pcp += value;
 	else
-		mark_line(zone, line + strspn(line, " "), &wrong);
+		mark_line(zone, line + strspn(line, " "));
 	return !wrong;
 }
 
