@@ -61,15 +61,20 @@ local speed = {
   access_mcycles = options.access_mcycles > 0 and options.access_mcycles or virtual and 2000 or 1300,
 }
 
+-- A live host may have no such counter: then there is no value.
+local function since(counter_name, before)
+  return before and perf(counter_name) - before
+end
+
 local function measured(memory, name)
   local start, misses, cycles = clock(), perf("dtlb_load_misses"), perf("mcycles")
   speed.passes = options.passes
   local accesses = access(memory, options.pass_overhead_us * us, speed)
   local ns = clock() - start
   record("access_s", name, ns, sec)
-  record("cycles_per_access", name, perf("mcycles") - cycles, accesses * 1000)
+  record("cycles_per_access", name, since("mcycles", cycles), accesses * 1000)
   record("throughput_mps", name, accesses * 1000, ns)
-  record("dtlb_load_misses", name, perf("dtlb_load_misses") - misses)
+  record("dtlb_load_misses", name, since("dtlb_load_misses", misses))
 end
 
 -- Accesses once a second; notes when all ranges are huge; measures when it is time.

@@ -130,14 +130,30 @@ static int64_t use_files(const struct fl_live_order *o)
 	return opened;
 }
 
+/* A file stands in for the device (FL_OP_FILE): as long as it is asked for, and without blocks on the disk. */
+static int open_device(const struct fl_live_order *o)
+{
+	bool is_file = o->flags & FL_OP_FILE;
+	int fd = open(o->path, (is_file ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC, 0600);
+	off_t end = (off_t)(o->offset + o->length);
+
+	if (fd >= 0 && is_file && lseek(fd, 0, SEEK_END) < end && ftruncate(fd, end) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
 static int64_t read_device(const struct fl_live_order *o)
 {
-	int fd = open(o->path, O_RDONLY | O_CLOEXEC), code = errno;
+	int fd = open_device(o), code = errno;
 	char *buffer;
 	uint64_t done;
 
 	if (fd < 0)
 		return -code;
+	if (o->is_first)
+		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 	buffer = fl_xmalloc(STEP);
 	done = read_range(fd, o->offset, o->length, buffer);
 	free(buffer);

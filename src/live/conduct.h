@@ -70,6 +70,7 @@ struct fl_backend {
 	char folder[96];  /* of files on a disk; "": none yet */
 	char tmpfs[96];   /* of files in tmpfs */
 	char device[64];  /* below that disk; "": not known */
+	bool device_read; /* once */
 	bool has_namespace; /* of mounts, private */
 	pid_t ballast;
 	uint64_t born_ns;

@@ -239,15 +239,15 @@ static void read_device(struct fl_backend *vm, struct fl_live_agent *agent)
 {
 	struct fl_live_order order;
 
-	if (!vm->device[0]) {
-		fl_error_set(&vm->error, FL_ERROR_LACKING, -ENODEV, "read_device(): no block device may be read on this host (needs root "
-			     "and a file system on a disk)");
+	if (!vm->device[0] && fl_live_place_make(vm, false, &vm->error))
 		return;
-	}
 	copy_op(&agent->op, &order);
 	if (order.length > 2 * vm->budget.limit)
 		order.length = 2 * vm->budget.limit;
-	snprintf(order.path, sizeof(order.path), "%s", vm->device);
+	order.is_first = !vm->device_read;
+	vm->device_read = true;
+	order.flags |= vm->device[0] ? 0 : FL_OP_FILE;
+	snprintf(order.path, sizeof(order.path), "%s%s", vm->device[0] ? vm->device : vm->folder, vm->device[0] ? "" : "/device");
 	fl_live_send(vm, agent, &order, -1);
 }
 

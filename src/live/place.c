@@ -58,6 +58,7 @@ bool fl_live_device_find(const char *path, char device[64])
 	struct stat status;
 	char link[64], target[PATH_MAX];
 	const char *name;
+	int fd;
 
 	device[0] = '\0';
 	if (stat(path, &status) < 0)
@@ -66,10 +67,12 @@ bool fl_live_device_find(const char *path, char device[64])
 	if (!realpath(link, target) || !(name = strrchr(target, '/')))
 		return false;
 	snprintf(device, 64, "/dev/%.50s", name + 1);
-	if (access(device, R_OK) == 0)
-		return true;
-	device[0] = '\0';
-	return false;
+	fd = open(device, O_RDONLY | O_CLOEXEC); /* access() knows nothing of the devices cgroup */
+	if (fd < 0)
+		device[0] = '\0';
+	else
+		close(fd);
+	return fd >= 0;
 }
 
 static int make_folder(struct fl_backend *vm, const char *parent, const char *suffix, char to[96], struct fl_error *reterr)

@@ -64,8 +64,11 @@ static void say_verbs(const struct fl_backend_request *r, struct fl_text *to)
 		fl_text_add(to, "compact() and drop_caches() need root; the run ends where they are called\n");
 	if (!may_use(r, FL_VERB_READ_DEVICE))
 		return;
-	if (!fl_live_disk_find(folder, type) || !fl_live_device_find(folder, device))
-		fl_text_add(to, "read_device(): no block device may be read; the run ends where it is called\n");
+	if (!fl_live_disk_find(folder, type))
+		fl_text_add(to, "read_device(): neither a block device nor a folder on a disk is there; the run ends where it is called\n");
+	else if (!fl_live_device_find(folder, device))
+		fl_text_add(to, "read_device(): no block device may be read; an empty file on %s of that length stands in, whose page cache "
+			    "is movable\n", type);
 	else if (fl_live_budget_make("", r->scale_bytes, r->force, &budget, NULL) == 0)
 		fl_text_add(to, "read_device(): reads %s, at most twice the load's limit (%s) in one call\n", device,
 			    fl_size_format((int64_t)budget.limit * 2, size, sizeof(size)));

@@ -25,7 +25,7 @@ struct fl_live_order {
 	enum fl_advice advice;
 	enum fl_pattern pattern;
 	int64_t channels;
-	bool is_whole;  /* unmap: all of the mapping */
+	bool is_first;  /* read of a device in this run: what earlier runs left in its cache goes */
 	char path[192]; /* folder of the set, device, setting, name of the counter */
 	char text[64];  /* to be written there */
 };

@@ -216,6 +216,8 @@ int fl_scenario_run_on(const struct fl_scenario_request *request, const struct f
 
 	if (error)
 		return error;
+	if (ops->host) /* to a script, the machine is what its load may have of it */
+		run.machine.memory_bytes = run.machine.scale_bytes;
 	fl_option_set_init(&defaults, request->scenario->options, request->scenario->options_count);
 	run.options = request->options ? request->options : &defaults;
 	ret->seed = request->seed;
