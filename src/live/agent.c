@@ -155,6 +155,7 @@ static void *thread_main(void *arg)
 void fl_live_agent_main(int socket)
 {
 	prctl(PR_SET_TIMERSLACK, 1);
+	fl_live_agent_warm_up();
 	serve(socket);
 	_exit(0);
 }

@@ -193,6 +193,15 @@ static void touch(const struct fl_live_order *o, struct fl_live_answer *answer)
 	free(p.order);
 }
 
+void fl_live_agent_warm_up(void)
+{
+	static volatile char page[64];
+	struct places p = { page, 1, sizeof(page), NULL };
+	struct fl_live_answer answer = { 0 };
+
+	touch_places(&p, FL_OP_MODIFY, &answer);
+}
+
 static int64_t map_sparse(const struct fl_live_order *order, struct fl_live_answer *answer)
 {
 	struct fl_live_order all = *order, one = *order;

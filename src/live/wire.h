@@ -49,6 +49,8 @@ void fl_live_agent_main(int socket) __attribute__((noreturn));
 
 /* agent_memory.c, agent_files.c: on a thread of the agent. */
 void fl_live_agent_memory(const struct fl_live_order *order, struct fl_live_answer *answer);
+/* Goes through the code of touches once, so that its pages are mapped before faults are counted. */
+void fl_live_agent_warm_up(void);
 void fl_live_agent_files(const struct fl_live_order *order, struct fl_live_answer *answer);
 /* agent_perf.c: accesses for a time or in passes, and the counters of this thread's CPU over them. */
 int64_t fl_live_agent_access(const struct fl_live_order *order);
