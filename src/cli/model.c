@@ -216,6 +216,12 @@ static struct fl_cli_bench bench_at(size_t i)
 	return (struct fl_cli_bench){ fl_benches[i].name, fl_benches[i].unit, fl_benches[i].measure };
 }
 
+static struct fl_cli_cost cost_at(size_t i)
+{
+	return i < fl_cost_entries_count ? (struct fl_cli_cost){ fl_cost_entries[i].name, fl_cost_entries[i].value } :
+					   (struct fl_cli_cost){ 0 };
+}
+
 const struct fl_cli_model fl_cli_model = {
 	.default_kernel = fl_kernel_default,
 	.scenario_load = scenario_load,
@@ -227,5 +233,6 @@ const struct fl_cli_model fl_cli_model = {
 	.say = say,
 	.settle = settle,
 	.bench_at = bench_at,
+	.cost_at = cost_at,
 	.list = list,
 };

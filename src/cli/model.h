@@ -51,6 +51,12 @@ struct fl_cli_bench {
 	int (*measure)(double *ret_ns, struct fl_error *reterr);
 };
 
+/* A row of the table of costs. */
+struct fl_cli_cost {
+	const char *name; /* NULL past the end */
+	uint32_t value;   /* ns */
+};
+
 struct fl_cli_model {
 	const char *default_kernel;
 	int (*scenario_load)(const char *name_or_path, struct fl_cli_scenario *ret, struct fl_error *reterr);
@@ -68,6 +74,7 @@ struct fl_cli_model {
 	/* After the last run: waits until the host is as it was. */
 	int (*settle)(const struct fl_cli_request *request, struct fl_error *reterr);
 	struct fl_cli_bench (*bench_at)(size_t i);
+	struct fl_cli_cost (*cost_at)(size_t i);
 	/* Lists as tab-separated rows "name<TAB>summary[<TAB>more]", one a line; facts only for kernels. */
 	int (*list)(enum fl_cli_list what, bool facts, struct fl_text *to, struct fl_error *reterr);
 };

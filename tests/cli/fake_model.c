@@ -168,6 +168,13 @@ static struct fl_cli_bench bench_at(size_t i)
 	return benches[i];
 }
 
+static struct fl_cli_cost cost_at(size_t i)
+{
+	static const struct fl_cli_cost costs[] = { { "syscall", 200 }, { "fault_base", 830 }, { NULL, 0 } };
+
+	return costs[i];
+}
+
 const struct fl_cli_model fl_cli_model = {
 	.default_kernel = "7.3",
 	.scenario_load = scenario_load,
@@ -179,5 +186,6 @@ const struct fl_cli_model fl_cli_model = {
 	.request_check = request_check,
 	.run = run,
 	.bench_at = bench_at,
+	.cost_at = cost_at,
 	.list = list,
 };
