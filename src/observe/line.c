@@ -44,7 +44,8 @@ static void emit_piece(struct fl_lines *lines)
 	memcpy(tail, lines->buffer + cut, rest);
 	if (!lines->long_line)
 		lines->long_line = lines->number;
-	emit(lines, cut);
+	if (!lines->skip || !lines->skip(lines->buffer, cut, &lines->odd_bytes, lines->data))
+		emit(lines, cut);
 	memcpy(lines->buffer, tail, rest);
 	lines->length = rest;
 	lines->piece = true;
@@ -74,10 +75,33 @@ static void add_byte(struct fl_lines *lines, char c)
 	lines->buffer[lines->length++] = c;
 }
 
+/* A whole line at the begin of the bytes that may be passed over: its length with the newline; else 0. */
+static size_t skipped(struct fl_lines *lines, const char *bytes, size_t length)
+{
+	const char *end;
+
+	if (!lines->skip || lines->length || lines->piece)
+		return 0;
+	end = memchr(bytes, '\n', length < FL_LINE_MAX ? length : FL_LINE_MAX);
+	if (!end || !lines->skip(bytes, (size_t)(end - bytes), &lines->odd_bytes, lines->data))
+		return 0;
+	lines->number++;
+	lines->bytes += (size_t)(end - bytes) + 1;
+	return (size_t)(end - bytes) + 1;
+}
+
 void fl_lines_feed(struct fl_lines *lines, const char *bytes, size_t length)
 {
-	for (size_t i = 0; i < length; i++)
-		add_byte(lines, bytes[i]);
+	for (size_t i = 0; i < length;) {
+		size_t passed = skipped(lines, bytes + i, length - i);
+
+		i += passed;
+		while (!passed && i < length) {
+			add_byte(lines, bytes[i++]);
+			if (bytes[i - 1] == '\n')
+				break;
+		}
+	}
 }
 
 void fl_lines_end(struct fl_lines *lines)

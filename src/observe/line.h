@@ -22,9 +22,12 @@ struct fl_line {
 };
 
 typedef void (*fl_line_fn)(const struct fl_line *line, void *data);
+/* May this raw line (no newline in it, not cleaned) be passed over? Adds its odd bytes to *odd if so. */
+typedef bool (*fl_line_skip_fn)(const char *raw, size_t length, uint64_t *odd, void *data);
 
 struct fl_lines {
 	fl_line_fn fn;
+	fl_line_skip_fn skip; /* NULL: every line is wanted */
 	void *data;
 	char buffer[FL_LINE_MAX + 1];
 	size_t length;

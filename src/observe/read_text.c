@@ -59,6 +59,7 @@ void fl_text_use_line(struct fl_text_reader *reader, bool of_state)
 	if (!reader->line_used)
 		reader->report->lines_used++;
 	reader->line_used = true;
+	reader->busy = QUIET_AFTER;
 	if (of_state && reader->state)
 		reader->state->line_last = reader->line;
 	if (reader->request)
@@ -363,16 +364,76 @@ static void linux_version(struct fl_text_reader *reader, const char *text)
 		memcpy(reader->state->release, reader->release, sizeof(reader->release));
 }
 
+static bool is_within_something(const struct fl_text_reader *reader)
+{
+	return reader->context != TEXT_NONE || reader->pending_key[0] || reader->held[0] || reader->memcg_figure ||
+	       reader->memcg_stats || reader->request_key[0] || (reader->file_certain && reader->file_kind != FL_PROCFILE_ANY);
+}
+
+/* A raw line that says nothing, far from everything that did: only its words stay, should the next line go on. */
+static bool pass_over(const char *raw, size_t length, uint64_t *odd, void *data)
+{
+	struct fl_text_reader *reader = data;
+	unsigned int at;
+
+	if (reader->busy) {
+		reader->busy--;
+		return false;
+	}
+	if (is_within_something(reader))
+		return false;
+	if (!fl_quiet_line(&reader->quiet, raw, length, odd)) {
+		reader->busy = 4; /* it may go on behind its end */
+		return false;
+	}
+	at = reader->passed_count++ % PASSED_KEPT;
+	memcpy(reader->passed[at].text, raw, length);
+	reader->passed[at].length = length;
+	reader->passed[at].line = reader->lines.number;
+	reader->report->lines += !reader->lines.piece;
+	return true;
+}
+
+static void take_clean_line(struct fl_text_reader *reader, const struct fl_line *line);
+
+/* The last lines that were passed over, for their words. */
+static void take_passed(struct fl_text_reader *reader)
+{
+	unsigned int count = reader->passed_count, first = count > PASSED_KEPT ? count - PASSED_KEPT : 0;
+
+	reader->passed_count = 0;
+	for (unsigned int i = first; i < count; i++) {
+		struct fl_line line = { .number = reader->passed[i % PASSED_KEPT].line };
+		char *text = reader->passed[i % PASSED_KEPT].text;
+		size_t length = reader->passed[i % PASSED_KEPT].length;
+
+		for (size_t k = 0; k < length; k++)
+			if (reader->quiet.odd[(unsigned char)text[k]])
+				text[k] = ' ';
+		text[length] = '\0';
+		line.text = fl_line_clean(text, &line.indented);
+		reader->line_used = false;
+		take_clean_line(reader, &line);
+	}
+}
+
 static void take_line(const struct fl_line *line, void *data)
 {
 	struct fl_text_reader *reader = data;
 
-	reader->line = line->number;
-	reader->indented = line->indented;
+	if (reader->passed_count)
+		take_passed(reader);
 	if (!line->piece) {
 		reader->report->lines++;
 		reader->line_used = false;
 	}
+	take_clean_line(reader, line);
+}
+
+static void take_clean_line(struct fl_text_reader *reader, const struct fl_line *line)
+{
+	reader->line = line->number;
+	reader->indented = line->indented;
 	reader->line_text = line->text;
 	for (int i = 0; i < HISTORY; i++)
 		reader->prev_offset[i] = -1;
@@ -397,6 +458,9 @@ struct fl_text_reader *fl_text_reader_new(struct fl_mem_report *report)
 	for (int i = 0; i < HISTORY; i++)
 		reader->prev[i] = reader->tokens[i];
 	fl_lines_init(&reader->lines, take_line, reader);
+	fl_quiet_init(&reader->quiet);
+	reader->lines.skip = pass_over;
+	reader->busy = QUIET_AFTER;
 	return reader;
 }
 

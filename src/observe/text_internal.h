@@ -9,12 +9,15 @@
 
 #include "observe/line.h"
 #include "observe/procline.h"
+#include "observe/quiet.h"
 #include "observe/snapshot.h"
 
 #define TOKEN_MAX 320
 #define HISTORY 6
 #define ROW_MAX 32
 #define UNREAD_SAID 8 /* lines of one file that are said one by one */
+#define QUIET_AFTER 64 /* lines behind the last one that told something */
+#define PASSED_KEPT 2  /* lines that were passed over and may still hold the begin of what the next line goes on with */
 #define ZONES_TOTAL_MAX 8192 /* over all states: no text of people comes near */
 
 enum text_context {
@@ -47,6 +50,16 @@ struct fl_text_reader {
 	size_t zones_closed; /* of finished states */
 	char release[64];
 	bool bits32; /* addresses of eight digits in a call trace */
+
+	/* lines that are passed over */
+	struct fl_quiet quiet;
+	unsigned int busy; /* so many more lines are looked at whatever they say */
+	struct {
+		char text[FL_LINE_MAX + 1];
+		size_t length;
+		unsigned int line;
+	} passed[PASSED_KEPT];
+	unsigned int passed_count; /* since the last line that was not passed over; the newest is (count - 1) % KEPT */
 
 	/* the line and the tokens */
 	unsigned int line;

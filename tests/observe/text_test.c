@@ -242,6 +242,92 @@ static void test_ends_of_lines_of_other_systems(void **unused)
 	check_dress("", 0, "\n\n");
 }
 
+static void add_log(struct fl_text *to)
+{
+	for (int i = 0; i < 150; i++)
+		fl_text_add(to, "[%5d.000000] usb 1-%d: new device found, idVendor=%04x\n", i, i % 7, i);
+}
+
+/* Lines that say nothing are passed over in a long log: what stands between them must not suffer. */
+static void test_text_amid_a_long_log_reads_the_same(void **unused)
+{
+	static const char *const others[] = {
+		"address-space.txt", "boost-hidden.txt", "cma.txt", "console-cut.txt", "harmless-wrapped.txt",
+		"impossible-order.txt", "impossible-warning.txt", "interleaved.txt", "kernel-2.5.txt", "kernel-2.6.32.txt",
+		"kmalloc-xfs.txt", "malformed-rows.txt", "memcg-pagefault.txt", "memcg.txt", "one-line.txt", "rsyslog.txt",
+		"shortage.txt", "three-states.txt", "trace.txt", "unknown-no-state.txt", "zone-constraint.txt",
+	};
+	size_t count = sizeof(dumps) / sizeof(dumps[0]) + sizeof(others) / sizeof(others[0]);
+
+	for (size_t i = 0; i < count; i++) {
+		size_t known = sizeof(dumps) / sizeof(dumps[0]);
+
+		for (size_t width = 0; width < 120; width = width ? width + 13 : 40) {
+			struct fl_mem_report plain, amid;
+			struct fl_text text, dressed, log;
+
+			fl_text_init(&text);
+			fl_text_init(&dressed);
+			fl_text_init(&log);
+			slurp(i < known ? dumps[i] : others[i - known], &text);
+			dress(text.data, "", width, "\n", &dressed);
+			add_log(&log);
+			fl_text_add(&log, "%s", dressed.data);
+			add_log(&log);
+			read_bytes(dressed.data, dressed.length, &plain);
+			read_bytes(log.data, log.length, &amid);
+			same_reading(&plain, &amid, i < known ? dumps[i] : others[i - known]);
+			assert_int_equal(plain.events_extfrag + plain.events_compaction, amid.events_extfrag + amid.events_compaction);
+			assert_int_equal(amid.lines, plain.lines + 300);
+			fl_mem_report_fini(&plain);
+			fl_mem_report_fini(&amid);
+			fl_text_fini(&text);
+			fl_text_fini(&dressed);
+			fl_text_fini(&log);
+		}
+	}
+}
+
+/* Each form of words that we know, alone behind a log of lines that are passed over. */
+static void test_every_begin_is_found_behind_a_long_log(void **unused)
+{
+	static const char *const begins[] = {
+		"x: page allocation failure: order:3, mode:0xcc0(GFP_KERNEL)\n", "x: page allocation\nfailure: order:3\n",
+		"x: page allocation stalls for 10s, order:0\n", "x: vmalloc error: size 4096, page order 0\n",
+		"x: vmalloc\nerror: size 4096\n", "vmap allocation for size 8192 failed: use vmalloc=<size>\n",
+		"x invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0\n", "Out of memory: Killed process 12 (a) total-vm:1kB\n",
+		"Memory cgroup out of memory: Killed process 13 (b)\n", "SLUB: Unable to allocate memory on node -1 (gfp=0x20)\n",
+		"XFS: d(7) possible memory allocation deadlock size 50184 in kmem_alloc\n",
+		"WARNING: CPU: 0 PID: 1 at mm/page_alloc.c:4000 __alloc_pages+0x1/0x2\n",
+		"cma: cma_alloc: alloc failed, req-size: 16 pages, ret: -12\n", "Node 0, zone Normal 1 2 3 4 5 6 7 8 9 10 11\n",
+		"Node 0 Normal free:80kB min:4kB\n", "Normal: 1*4kB (U) 2*8kB (M) = 20kB\n", "DMA32: empty\n", "nr_free_pages 12345\n",
+		"allocstall_normal 12\n", "thp_fault_alloc 7\n", "pgfault 77\n", "pgalloc_normal 5\n", "MemFree:   3725984 kB\n",
+		"HugePages_Total: 0\n", "vm.min_free_kbytes = 67584\n", "/sys/kernel/mm/transparent_hugepage/enabled:always [never]\n",
+		"==> /proc/sys/vm/swappiness <==\n60\n", "$ cat /sys/kernel/mm/transparent_hugepage/enabled\nalways [never]\n",
+		"active_anon:12 inactive_anon:3\n", "Active:123 inactive:45\n", "Mem-Info:\nNode 0 DMA free:8kB\n", "Mem-info:\n",
+		"a-1 [0] 1.000001: mm_page_alloc_extfrag: page=1 pfn=1 change_ownership=1\n",
+		"a-1 [0] 1.000001: mm_vmscan_direct_reclaim_begin: order=3\n", "Page block order: 9\n",
+	};
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
+		struct fl_mem_report plain, behind;
+		struct fl_text log;
+
+		fl_text_init(&log);
+		add_log(&log);
+		fl_text_add(&log, "%s", begins[i]);
+		read_bytes(begins[i], strlen(begins[i]), &plain);
+		read_bytes(log.data, log.length, &behind);
+		if (!plain.requests_count && !plain.states_count && !plain.events_extfrag && !plain.events_reclaim)
+			fail_msg("not recognised at all: %s", begins[i]);
+		same_reading(&plain, &behind, begins[i]);
+		assert_int_equal(plain.lines_used, behind.lines_used);
+		fl_mem_report_fini(&plain);
+		fl_mem_report_fini(&behind);
+		fl_text_fini(&log);
+	}
+}
+
 static void test_a_dump_without_any_line_ends_reads_the_same(void **unused)
 {
 	struct fl_mem_report plain, joined;
@@ -737,6 +823,8 @@ int main(void)
 		cmocka_unit_test(test_quoting_and_log_prefixes_do_not_change_the_reading),
 		cmocka_unit_test(test_wrapped_lines_read_as_one),
 		cmocka_unit_test(test_ends_of_lines_of_other_systems),
+		cmocka_unit_test(test_text_amid_a_long_log_reads_the_same),
+		cmocka_unit_test(test_every_begin_is_found_behind_a_long_log),
 		cmocka_unit_test(test_a_dump_without_any_line_ends_reads_the_same),
 		cmocka_unit_test(test_bytes_may_come_in_any_pieces),
 		cmocka_unit_test(test_words_broken_in_the_middle_are_put_together),
