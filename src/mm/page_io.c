@@ -48,6 +48,8 @@ static void bio_done(void *arg)
 	bio->next->prev = bio->prev;
 	for (uint32_t i = 0; i < bio->count; i++)
 		bio->end(bio->mem, &bio->mem->vmscan->irq, bio->folio[i]);
+	if (device)
+		fl_virtio_request_end(bio->mem, &bio->mem->vmscan->irq, &bio->virtio);
 	fl_xfree(bio);
 	wake_for_slot(slot_wait, device);
 }
@@ -72,10 +74,12 @@ void fl_bio_submit(struct fl_mem *mem, struct fl_caller *who, struct fl_device *
 	}
 	fl_count(mem, write ? FL_VM_pgpgout : FL_VM_pgpgin, pages << (mem->page_shift - 10));
 	fl_charge(who->task, mem->cost->swap_io_submit);
-	if (device)
+	if (device) {
+		fl_virtio_request_begin(mem, who, fl_virtio_segments(mem, folio, count), &bio->virtio);
 		fl_device_submit(device, pages << mem->page_shift, write, bio_done, bio);
-	else
+	} else {
 		bio_done(bio);
+	}
 }
 
 static struct fl_waitqueue *queue_of(const struct fl_mem *mem, fl_pfn folio)

@@ -8,6 +8,7 @@
 #define FL_MM_PAGE_IO_H
 
 #include "mm/mem.h"
+#include "mm/virtio_blk.h"
 #include "sim/device.h"
 
 #define FL_BIO_PAGES 256u /* BIO_MAX_VECS */
@@ -19,6 +20,7 @@ struct fl_bio {
 	void (*end)(struct fl_mem *mem, struct fl_caller *irq, fl_pfn folio);
 	struct fl_waitqueue *slot_wait; /* of those who wait for a place in the device's queue; may be NULL */
 	struct fl_device *device;
+	struct fl_virtio_request virtio; /* what it takes while it is under way */
 	uint32_t count;
 	fl_pfn *folio; /* behind the struct, in the same piece of memory */
 };

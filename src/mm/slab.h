@@ -24,7 +24,9 @@ typedef uint32_t fl_object; /* slab id and slot */
 	X(skbuff_head_cache, 256, false) X(unix_sock, 1152, false) X(tcp_sock, 2368, false) \
 	X(kmalloc_cg_192, 192, false) X(kmalloc_256, 256, false) X(kmalloc_512, 512, false) \
 	X(kmalloc_cg_1k, 1024, false) X(kmalloc_cg_2k, 2048, false) X(kmalloc_cg_4k, 4096, false) \
-	X(kmalloc_cg_8k, 8192, false)
+	X(kmalloc_cg_8k, 8192, false) X(kmalloc_96, 96, false) X(kmalloc_128, 128, false) X(kmalloc_1k, 1024, false) \
+	X(kmalloc_2k, 2048, false) X(kmalloc_4k, 4096, false) X(sgpool_8, 256, false) X(sgpool_16, 512, false) \
+	X(sgpool_32, 1024, false) X(sgpool_64, 2048, false) X(sgpool_128, 4096, false)
 
 #define FL_SLAB_ENUM(name, size, reclaim) FL_SLAB_##name,
 enum fl_slab_cache { FL_SLAB_CACHES(FL_SLAB_ENUM) FL_SLAB_CACHES_COUNT };
