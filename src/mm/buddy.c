@@ -149,6 +149,44 @@ fl_pfn fl_rmqueue_smallest(struct fl_mem *mem, struct fl_caller *who, struct fl_
 	return pfn;
 }
 
+/* Keeps pageblock.free: `pages` pages from pfn on leave the lists. */
+static void block_free_take(struct fl_mem *mem, fl_pfn pfn, uint32_t pages)
+{
+	while (pages) {
+		uint32_t in_block = fl_pageblock_pages(mem) - (pfn & (fl_pageblock_pages(mem) - 1));
+		uint32_t n = pages < in_block ? pages : in_block;
+
+		fl_pageblock_of(mem, pfn)->free = (uint16_t)(fl_pageblock_of(mem, pfn)->free - n);
+		pfn += n;
+		pages -= n;
+	}
+}
+
+/*
+ * Why one step does what so many would: the chunk is of the smallest order that holds anything, so the lists of the orders
+ * below it are empty, and each piece that is split off next is the lower neighbour of what is left.
+ */
+unsigned int fl_rmqueue_run(struct fl_mem *mem, struct fl_zone *zone, unsigned int order, unsigned int type,
+			    unsigned int want, fl_pfn *ret_first)
+{
+	uint32_t orders = zone->nonempty[type] >> order;
+	unsigned int above, count, at;
+	fl_pfn pfn;
+
+	if (!orders || mem->guard_minorder || !fl_may_shorten(mem))
+		return 0;
+	above = (unsigned int)__builtin_ctz(orders);
+	pfn = first_chunk(mem, zone, type, order + above);
+	count = want < 1u << above ? want : 1u << above;
+	unlist_chunk(mem, zone, pfn, order + above, type);
+	for (at = count; at < 1u << above; at += at & -at)
+		list_chunk(mem, zone, pfn + (at << order), order + (unsigned int)__builtin_ctz(at), type, false);
+	block_free_take(mem, pfn, count << order);
+	account(zone, -((long)count << order), type);
+	*ret_first = pfn;
+	return count;
+}
+
 /* Which types a request may take instead, best first (the table `fallbacks`). */
 static const uint8_t fallback_types[FL_PCPTYPES][2] = {
 	[FL_UNMOVABLE] = { FL_RECLAIMABLE, FL_MOVABLE },

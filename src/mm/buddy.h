@@ -20,6 +20,11 @@ fl_pfn fl_rmqueue(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zon
 fl_pfn fl_rmqueue_smallest(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, unsigned int order,
 			   unsigned int type);
 
+/* Takes up to `want` chunks of this order that lie in a row, as that many calls of fl_rmqueue_smallest() would, in one step.
+ * Returns how many, *ret_first being the first; 0 when nothing was done (no chunk, guard pages, somebody listens). */
+unsigned int fl_rmqueue_run(struct fl_mem *mem, struct fl_zone *zone, unsigned int order, unsigned int type,
+			    unsigned int want, fl_pfn *ret_first);
+
 /* __free_one_page() over split_large_buddy(): the chunk (INTERIOR, on no list) goes to the buddy lists, merging; to
  * the tail when `to_tail` (FPI_TO_TAIL). Offers it to the caller's capture. */
 void fl_free_to_buddy(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, fl_pfn pfn,

@@ -290,6 +290,13 @@ static inline bool fl_trace_wants(const struct fl_mem *mem, enum fl_trace_id id)
 	return mem->trace.mask >> id & 1;
 }
 
+/* Short ways serve the usual case in one step, with the same effects as the long way that serves every case. They are taken
+ * only while nobody listens to anything: so a traced run goes the long ways (and tests compare the two). */
+static inline bool fl_may_shorten(const struct fl_mem *mem)
+{
+	return FL_LIKELY(!mem->trace.mask);
+}
+
 /* Emits a trace event if somebody listens. */
 #define FL_TRACE(mem, who, name, ...) \
 	do { \

@@ -9,8 +9,9 @@
 #include "mm/filemap.h"
 #include "mm/huge_memory.h"
 #include "mm/mm_internal.h"
-#include "mm/page_alloc.h"
+#include "mm/page_alloc_internal.h"
 #include "mm/page_writeback.h"
+#include "mm/pagetable_internal.h"
 #include "mm/rmap.h"
 #include "mm/swap.h"
 #include "mm/swapfile.h"
@@ -318,7 +319,7 @@ static enum fl_fault handle_fault(struct fl_mem *mem, struct fl_caller *who, str
 
 	fl_charge(who->task, mem->cost->fault_base);
 	for (;; walk = fl_walk(mem, mm, vpn)) {
-		const struct fl_vma *vma = fl_vma_find(mem, mm, vpn);
+		const struct fl_vma *vma = fl_vma_find_again(mem, mm, vpn);
 
 		if (FL_UNLIKELY(mm->dying))
 			return FL_FAULT_KILLED;
@@ -344,6 +345,8 @@ enum fl_fault fl_handle_fault(struct fl_mem *mem, struct fl_caller *who, struct 
 	return handle_fault(mem, who, mm, vpn, write, fl_walk(mem, mm, vpn));
 }
 
+/* ---- Accesses ---- */
+
 /* Does this access need no fault? *ret_head: the folio, or FL_PFN_NONE for the zero page. */
 static inline bool access_is_plain(const struct fl_mem *mem, struct fl_walk walk, bool write, fl_pfn *ret_head)
 {
@@ -358,21 +361,115 @@ static inline bool access_is_plain(const struct fl_mem *mem, struct fl_walk walk
 	return !(mem->frames.state[*ret_head] & FL_MIGRATING);
 }
 
-enum fl_fault fl_access(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn vpn, bool write,
-			bool *faulted)
+/* Every access may go this way. */
+static __attribute__((noinline)) enum fl_fault access_long(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm,
+							   fl_vpn vpn, bool write, bool *faulted)
 {
 	struct fl_walk walk = fl_walk(mem, mm, vpn);
 	fl_pfn head;
 	bool plain = access_is_plain(mem, walk, write, &head);
 
 	fl_charge_user(who->task, mem->cost->access);
-	if (faulted)
-		*faulted = !plain;
+	*faulted = !plain;
 	if (!plain)
 		return handle_fault(mem, who, mm, vpn, write, walk);
 	if (head != FL_PFN_NONE)
 		set_accessed(mem, head, write);
 	return FL_FAULT_DONE;
+}
+
+/* Is a fault in this VMA that of a base page of ordinary anonymous memory, whatever the size of the folios around? */
+static inline bool vma_is_usual(const struct fl_mem *mem, const struct fl_vma *vma)
+{
+	uint32_t sizes = 0;
+
+	if (vma->type != FL_VMA_ANON || !vma->has_anon_vma || vma->flags & (FL_VM_DROPPABLE | FL_VM_LOCKED))
+		return false;
+	if (vma->flags & FL_VM_NOHUGEPAGE)
+		return true;
+	for (unsigned int order = 2; order < mem->pmd_order; order++)
+		sizes |= mem->set.thp_size[order];
+	return !sizes;
+}
+
+/* fl_folio_map_new_anon() of a base page of an ordinary VMA, frame preparation included. */
+static inline void map_usual(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_pfn pfn, fl_vpn vpn)
+{
+	struct fl_frame *frame = &mem->frames.record[pfn];
+
+	frame->owner = mm->id;
+	frame->index = vpn;
+	fl_frame_set_counts(frame, 1, 1);
+	mm->anon_pages++;
+	fl_batch_add(mem, who, pfn, fl_state(FL_KIND_ANON, 0) | FL_YOUNG | FL_PTE_DIRTY | FL_SWAPBACKED, FL_BATCH_ADD);
+}
+
+/*
+ * The usual fault in one step, with the same effects as the long way: the first write to a base page, for which the
+ * request for memory can be served from the per-CPU list (so nothing switches). False, and nothing done, in any other case.
+ */
+static inline bool fault_usual(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn vpn,
+			       struct fl_pte_table *table, fl_pte *pte)
+{
+	const struct fl_vma *vma = mm->last_vma;
+	const struct fl_cost *cost = mem->cost;
+	fl_pfn pfn;
+
+	if (FL_UNLIKELY(!vma || vpn - vma->start >= vma->end - vma->start || mm->dying || !vma_is_usual(mem, vma)))
+		return false;
+	pfn = fl_take_usual(mem, who, FL_GFP_HIGHUSER_MOVABLE | FL_GFP_ZERO, 0);
+	if (FL_UNLIKELY(pfn == FL_PFN_NONE))
+		return false;
+	*pte = fl_pte_of_pfn(pfn);
+	table->used++;
+	mm->translations++;
+	fl_count(mem, FL_VM_pgfault, 1);
+	fl_charge_user(who->task, cost->access);
+	fl_charge(who->task, cost->fault_base + cost->zero_4k + cost->rmap);
+	map_usual(mem, who, mm, pfn, vpn);
+	return true;
+}
+
+/* The usual access: the page is there, or its fault is a usual one. False, and nothing done, in any other case. */
+static inline bool access_usual(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn vpn, bool write,
+				bool *faulted)
+{
+	const struct fl_pagetables *pt = mem->pagetables;
+	struct fl_pte_table *table = fl_pte_table_of(pt, mm, vpn);
+	fl_pte *pte;
+	fl_pfn head;
+
+	if (FL_UNLIKELY(!table || table->form != FL_FORM_DENSE))
+		return false;
+	pte = fl_pte_array(pt, table) + (vpn & pt->slot_mask);
+	*faulted = !*pte;
+	if (*faulted)
+		return write && fault_usual(mem, who, mm, vpn, table, pte);
+	if (FL_UNLIKELY(!fl_pte_is_present(*pte)))
+		return false;
+	fl_pte_fetch_ahead(mem, table, vpn & pt->slot_mask);
+	head = fl_frame_head(&mem->frames, fl_pte_pfn(*pte));
+	if (FL_UNLIKELY(mem->frames.state[head] & FL_MIGRATING))
+		return false;
+	fl_charge_user(who->task, mem->cost->access);
+	set_accessed(mem, head, write);
+	return true;
+}
+
+static inline enum fl_fault access_one(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn vpn,
+				       bool write, bool *faulted)
+{
+	if (FL_LIKELY(fl_may_shorten(mem) && access_usual(mem, who, mm, vpn, write, faulted)))
+		return FL_FAULT_DONE;
+	return access_long(mem, who, mm, vpn, write, faulted);
+}
+
+enum fl_fault fl_access(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn vpn, bool write,
+			bool *faulted)
+{
+	bool ignored;
+
+	return access_one(mem, who, mm, vpn, write, faulted ? faulted : &ignored);
 }
 
 static inline bool touch_one(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn vpn, bool write,
@@ -384,7 +481,7 @@ static inline bool touch_one(struct fl_mem *mem, struct fl_caller *who, struct f
 		touched->end = FL_FAULT_KILLED;
 		return false;
 	}
-	touched->end = fl_access(mem, who, mm, vpn, write, &faulted);
+	touched->end = access_one(mem, who, mm, vpn, write, &faulted);
 	touched->faults += faulted;
 	if (FL_UNLIKELY(touched->end != FL_FAULT_DONE))
 		return false;
@@ -404,14 +501,38 @@ struct fl_touched fl_touch_range(struct fl_mem *mem, struct fl_caller *who, stru
 	return touched;
 }
 
+#define FETCH_ENTRY 16 /* accesses ahead: their entries */
+#define FETCH_FRAME 8  /* and the frames that these name */
+
+/* Accesses in an order of the load's own: the host fetches ahead what they will need; changes nothing. */
+static inline void fetch_for_access(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn, bool frame)
+{
+	const struct fl_pagetables *pt = mem->pagetables;
+	const struct fl_pte_table *table = fl_pte_table_of(pt, mm, vpn);
+	const fl_pte *pte;
+
+	if (!table || table->form != FL_FORM_DENSE)
+		return;
+	pte = fl_pte_array(pt, table) + (vpn & pt->slot_mask);
+	if (!frame)
+		__builtin_prefetch(pte, 1);
+	else if (fl_pte_is_present(*pte))
+		__builtin_prefetch(&mem->frames.state[fl_pte_pfn(*pte)], 1);
+}
+
 struct fl_touched fl_touch_pages(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn base,
 				 const uint32_t *index, uint32_t count, bool write)
 {
 	struct fl_touched touched = { .end = FL_FAULT_DONE };
 
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
+		if (count - i > FETCH_ENTRY) {
+			fetch_for_access(mem, mm, base + index[i + FETCH_ENTRY], false);
+			fetch_for_access(mem, mm, base + index[i + FETCH_FRAME], true);
+		}
 		if (!touch_one(mem, who, mm, base + index[i], write, &touched))
 			break;
+	}
 	return touched;
 }
 

@@ -27,6 +27,19 @@ static inline struct fl_vma *fl_vma_at(const struct fl_mem *mem, const struct fl
 	return fl_pool_at(&mem->mms->vma, mm->vma[position]);
 }
 
+/* fl_vma_find() for faults, which mostly ask for the VMA of the last one. */
+static inline const struct fl_vma *fl_vma_find_again(const struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn)
+{
+	const struct fl_vma *last = mm->last_vma;
+
+	if (FL_LIKELY(last && vpn - last->start < last->end - last->start))
+		return last;
+	last = fl_vma_find(mem, mm, vpn);
+	if (last)
+		mm->last_vma = last;
+	return last;
+}
+
 /* Splits VMAs so that start and end are borders. False: no memory or too many VMAs. May switch. */
 bool fl_vma_split_range(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn start, fl_vpn end);
 /* Joins neighbours that are alike around and inside [start, end). */

@@ -195,6 +195,7 @@ static void vma_remove(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *
 	fl_slab_free(mem, who, vma->anon_vma);
 	fl_slab_free(mem, who, vma->object);
 	fl_pool_put(&mem->mms->vma, id);
+	mm->last_vma = NULL;
 	__builtin_memmove(mm->vma + position, mm->vma + position + 1,
 			  (mm->vmas - position - 1) * sizeof(*mm->vma));
 	mm->vmas--;

@@ -42,6 +42,7 @@ struct fl_mm {
 	uint32_t *vma; /* ids, by rising start */
 	uint32_t vmas, vmas_capacity;
 	uint32_t translations; /* grows with every change of an entry, and where an accessed bit was cleared */
+	const struct fl_vma *last_vma; /* the last that a fault found, or NULL */
 	uint32_t generation; /* grows with every change of VMAs: what was looked up before a switch may be stale */
 	struct fl_pmd_dir *dir;
 	uint32_t dirs;

@@ -5,10 +5,9 @@
 #include "mm/page_alloc.h"
 
 #include "mm/buddy.h"
+#include "mm/page_alloc_internal.h"
 #include "mm/pageblock.h"
-#include "mm/pcp.h"
 #include "mm/vmscan.h"
-#include "mm/watermark.h"
 
 /* ---- Preparation and undoing ---- */
 
@@ -20,12 +19,6 @@ static inline void block_unmovable_add(struct fl_mem *mem, fl_pfn pfn, unsigned 
 
 	for (unsigned int i = 0; i < 1u << (order - step); i++)
 		b[i].unmovable = (uint16_t)(b[i].unmovable + sign * (int)(1u << step));
-}
-
-/* Orders of the short ways: those of per-CPU lists, inside one pageblock. */
-static inline bool is_usual_order(const struct fl_mem *mem, unsigned int order)
-{
-	return order < FL_PCP_CACHED_ORDERS || (order == mem->pmd_order && order <= mem->pageblock_order);
 }
 
 static inline void prep_usual(struct fl_mem *mem, fl_pfn pfn, unsigned int order, enum fl_kind kind)
@@ -75,13 +68,6 @@ void fl_page_split(struct fl_mem *mem, fl_pfn pfn, unsigned int order)
 
 /* ---- Taking from a zone ---- */
 
-/* zone_statistics() with one node: requests, not pages; miss, foreign and other stay 0. */
-static inline void count_numa_hits(struct fl_mem *mem, unsigned int requests)
-{
-	fl_count(mem, FL_VM_numa_hit, requests);
-	fl_count(mem, FL_VM_numa_local, requests);
-}
-
 /* rmqueue_buddy(): straight from the buddy lists. */
 static fl_pfn rmqueue_buddy(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone,
 			    const struct fl_alloc_context *ac, uint32_t alloc_flags)
@@ -119,7 +105,7 @@ static inline fl_pfn rmqueue(struct fl_mem *mem, struct fl_caller *who, struct f
 		pfn = rmqueue_buddy(mem, who, zone, ac, alloc_flags);
 	if (FL_LIKELY(pfn != FL_PFN_NONE)) {
 		fl_count(mem, FL_VM_pgalloc_dma + zone->index, UINT64_C(1) << ac->order);
-		count_numa_hits(mem, 1);
+		fl_count_numa_hits(mem, 1);
 	}
 	if (FL_UNLIKELY(zone->flags & FL_ZONE_BOOSTED_WATERMARK) && (alloc_flags & FL_ALLOC_KSWAPD)) {
 		zone->flags &= ~FL_ZONE_BOOSTED_WATERMARK;
@@ -215,36 +201,13 @@ static fl_pfn __attribute__((noinline)) alloc_long(struct fl_mem *mem, struct fl
 	return pfn;
 }
 
-/*
- * The usual request is served here, in one step and with the same effects as the long way: nobody listens, the preferred
- * zone is above its high mark, nothing is boosted or reclaiming, and the per-CPU list holds a page. Calls only at its end.
- */
 static inline __attribute__((always_inline)) fl_pfn alloc_usual(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp,
 								unsigned int order, enum fl_kind kind)
 {
-	unsigned int ceiling = fl_gfp_zone(gfp);
-	struct fl_zone *zone = mem->preferred[ceiling];
-	long above = zone->nr_free_pages - (long)((1u << order) - 1) - zone->nr_free_highatomic;
-	struct fl_pcp *pcp = &zone->pcp[fl_caller_cpu(who)];
-	struct fl_pcp_list *list;
-	fl_pfn pfn;
+	fl_pfn pfn = fl_take_usual(mem, who, gfp, order);
 
-	if (FL_UNLIKELY(zone->flags || !is_usual_order(mem, order) || (gfp & FL_GFP_HIGH) ||
-			mem->set.grouping_disabled || fl_trace_wants(mem, FL_TRACE_mm_page_alloc) ||
-			above <= (long)(fl_wmark_pages(zone, FL_WMARK_HIGH) + zone->lowmem_reserve[ceiling])))
+	if (FL_UNLIKELY(pfn == FL_PFN_NONE))
 		return alloc_long(mem, who, gfp, order, kind);
-	if (order && !((zone->nonempty[FL_UNMOVABLE] | zone->nonempty[FL_MOVABLE] | zone->nonempty[FL_RECLAIMABLE]) >>
-		       order))
-		return alloc_long(mem, who, gfp, order, kind);
-	list = &pcp->list[fl_pcp_list_index(order, fl_gfp_migratetype(gfp))];
-	if (FL_UNLIKELY(!list->count))
-		return alloc_long(mem, who, gfp, order, kind);
-	fl_charge(who->task, mem->cost->alloc_pcp);
-	pcp->free_count >>= 1;
-	pcp->count -= 1 << order;
-	pfn = fl_pcp_ring_pop_front(list);
-	fl_count(mem, FL_VM_pgalloc_dma + zone->index, UINT64_C(1) << order);
-	count_numa_hits(mem, 1);
 	prep_usual(mem, pfn, order, kind);
 	return pfn;
 }
@@ -283,7 +246,7 @@ static unsigned int bulk_from_zone(struct fl_mem *mem, struct fl_caller *who, st
 		fl_charge(who->task, mem->cost->alloc_pcp);
 	}
 	fl_count(mem, FL_VM_pgalloc_dma + zone->index, got);
-	count_numa_hits(mem, got);
+	fl_count_numa_hits(mem, got);
 	return got;
 }
 
@@ -345,8 +308,8 @@ static inline __attribute__((always_inline)) void free_usual(struct fl_mem *mem,
 		      "a freed page is an allocated head of that order on no list");
 	if (FL_UNLIKELY(pfn - zone->start >= zone->spanned))
 		zone = &mem->zone[FL_ZONE_DMA32];
-	if (FL_UNLIKELY(pfn - zone->start >= zone->spanned || type >= FL_PCPTYPES || !is_usual_order(mem, order) ||
-			fl_trace_wants(mem, FL_TRACE_mm_page_free) ||
+	if (FL_UNLIKELY(pfn - zone->start >= zone->spanned || type >= FL_PCPTYPES || !fl_is_usual_order(mem, order) ||
+			!fl_may_shorten(mem) ||
 			!fl_pcp_free_usual(mem, zone, &zone->pcp[fl_caller_cpu(who)], pfn, order, type))) {
 		free_long(mem, who, pfn, order);
 		return;

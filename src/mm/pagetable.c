@@ -2,8 +2,7 @@
  * mm/pagetable.c - modelled page tables: storage by how full a table is, and the frames of the tables themselves.
  * Mirrors the table parts of mm/memory.c and mm/pgtable-generic.c.
  *
- * Owns struct fl_pagetables and struct fl_pmd_dir. An entry of a PMD table is the id of a record; the record is a single
- * entry, a short list, a dense array, or a huge mapping with its deposit. Ids start at 1, 0 is none.
+ * Owns struct fl_pagetables and struct fl_pmd_dir (pagetable_internal.h says how they are laid out).
  */
 #include "mm/pagetable.h"
 
@@ -12,37 +11,14 @@
 #include "base/hash.h"
 #include "mm/mmap.h"
 #include "mm/page_alloc.h"
-#include "mm/pool.h"
+#include "mm/pagetable_internal.h"
 
 #define SHORT_MAX 16
 #define SHORT_BACK 8 /* a dense table that shrinks to this becomes short again */
 
-enum form { FORM_ONE, FORM_SHORT, FORM_DENSE, FORM_HUGE, FORM_HUGE_ZERO };
-
-struct table {
-	fl_pfn frame;  /* of the table; for huge forms of the deposited table */
-	uint32_t data; /* ONE: the entry; SHORT, DENSE: index in a pool; HUGE: pfn */
-	uint16_t used; /* entries that are not none */
-	uint16_t slot; /* ONE: which */
-	uint8_t form;
-};
-
 struct short_list { /* unordered */
 	fl_pte pte[SHORT_MAX];
 	uint16_t slot[SHORT_MAX];
-};
-
-struct fl_pagetables {
-	struct fl_pool table, shorts, dense;
-	unsigned int bits;  /* of a table: entries are 2^bits */
-	uint32_t slot_mask;
-};
-
-/* One PMD table. */
-struct fl_pmd_dir {
-	uint32_t *entry; /* record ids; NULL: no table */
-	fl_pfn frame;
-	uint32_t used;
 };
 
 void fl_pagetable_init(struct fl_mem *mem)
@@ -51,7 +27,7 @@ void fl_pagetable_init(struct fl_mem *mem)
 
 	pt->bits = mem->pmd_order;
 	pt->slot_mask = (1u << pt->bits) - 1;
-	fl_pool_init(&pt->table, sizeof(struct table), 12);
+	fl_pool_init(&pt->table, sizeof(struct fl_pte_table), 12);
 	fl_pool_init(&pt->shorts, sizeof(struct short_list), 8);
 	fl_pool_init(&pt->dense, sizeof(fl_pte) << pt->bits, 5);
 	mem->pagetables = pt;
@@ -72,25 +48,9 @@ static inline uint32_t dir_index(const struct fl_pagetables *pt, fl_vpn vpn)
 	return vpn >> (2 * pt->bits);
 }
 
-static inline uint32_t *entry_of(const struct fl_pagetables *pt, const struct fl_mm *mm, fl_vpn vpn)
-{
-	uint32_t d = dir_index(pt, vpn);
-
-	if (FL_UNLIKELY(d >= mm->dirs || !mm->dir[d].entry))
-		return NULL;
-	return &mm->dir[d].entry[vpn >> pt->bits & pt->slot_mask];
-}
-
-static inline struct table *table_of(const struct fl_pagetables *pt, const struct fl_mm *mm, fl_vpn vpn)
-{
-	uint32_t *entry = entry_of(pt, mm, vpn);
-
-	return entry && *entry ? fl_pool_at(&pt->table, *entry) : NULL;
-}
-
 /* ---- Entries of one table ---- */
 
-static int short_find(const struct fl_pagetables *pt, const struct table *t, uint32_t slot)
+static int short_find(const struct fl_pagetables *pt, const struct fl_pte_table *t, uint32_t slot)
 {
 	const struct short_list *list = fl_pool_at(&pt->shorts, t->data);
 
@@ -100,26 +60,26 @@ static int short_find(const struct fl_pagetables *pt, const struct table *t, uin
 	return -1;
 }
 
-static inline fl_pte table_get(const struct fl_pagetables *pt, const struct table *t, uint32_t slot)
+static inline fl_pte table_get(const struct fl_pagetables *pt, const struct fl_pte_table *t, uint32_t slot)
 {
 	int i;
 
-	if (FL_LIKELY(t->form == FORM_DENSE))
-		return ((const fl_pte *)fl_pool_at(&pt->dense, t->data))[slot];
+	if (FL_LIKELY(t->form == FL_FORM_DENSE))
+		return fl_pte_array(pt, t)[slot];
 	switch (t->form) {
-	case FORM_ONE:
+	case FL_FORM_ONE:
 		return t->used && t->slot == slot ? t->data : 0;
-	case FORM_SHORT:
+	case FL_FORM_SHORT:
 		i = short_find(pt, t, slot);
 		return i < 0 ? 0 : ((const struct short_list *)fl_pool_at(&pt->shorts, t->data))->pte[i];
-	case FORM_HUGE:
+	case FL_FORM_HUGE:
 		return fl_pte_of_pfn(t->data + slot);
 	default:
 		return FL_PTE_ZERO;
 	}
 }
 
-static void one_to_short(struct fl_pagetables *pt, struct table *t)
+static void one_to_short(struct fl_pagetables *pt, struct fl_pte_table *t)
 {
 	uint32_t index = fl_pool_get(&pt->shorts);
 	struct short_list *list = fl_pool_at(&pt->shorts, index);
@@ -127,10 +87,10 @@ static void one_to_short(struct fl_pagetables *pt, struct table *t)
 	list->pte[0] = t->data;
 	list->slot[0] = t->slot;
 	t->data = index;
-	t->form = FORM_SHORT;
+	t->form = FL_FORM_SHORT;
 }
 
-static void short_to_dense(struct fl_pagetables *pt, struct table *t)
+static void short_to_dense(struct fl_pagetables *pt, struct fl_pte_table *t)
 {
 	const struct short_list *list = fl_pool_at(&pt->shorts, t->data);
 	uint32_t index = fl_pool_get(&pt->dense);
@@ -141,12 +101,12 @@ static void short_to_dense(struct fl_pagetables *pt, struct table *t)
 		dense[list->slot[i]] = list->pte[i];
 	fl_pool_put(&pt->shorts, t->data);
 	t->data = index;
-	t->form = FORM_DENSE;
+	t->form = FL_FORM_DENSE;
 }
 
-static void dense_to_short(struct fl_pagetables *pt, struct table *t)
+static void dense_to_short(struct fl_pagetables *pt, struct fl_pte_table *t)
 {
-	const fl_pte *dense = fl_pool_at(&pt->dense, t->data);
+	const fl_pte *dense = fl_pte_array(pt, t);
 	uint32_t index = fl_pool_get(&pt->shorts), n = 0;
 	struct short_list *list = fl_pool_at(&pt->shorts, index);
 
@@ -157,31 +117,31 @@ static void dense_to_short(struct fl_pagetables *pt, struct table *t)
 		}
 	fl_pool_put(&pt->dense, t->data);
 	t->data = index;
-	t->form = FORM_SHORT;
+	t->form = FL_FORM_SHORT;
 }
 
-static void short_to_one(struct fl_pagetables *pt, struct table *t)
+static void short_to_one(struct fl_pagetables *pt, struct fl_pte_table *t)
 {
 	const struct short_list *list = fl_pool_at(&pt->shorts, t->data);
 	uint32_t index = t->data;
 
 	t->slot = list->slot[0];
 	t->data = list->pte[0];
-	t->form = FORM_ONE;
+	t->form = FL_FORM_ONE;
 	fl_pool_put(&pt->shorts, index);
 }
 
-static void table_add(struct fl_pagetables *pt, struct table *t, uint32_t slot, fl_pte pte)
+static void table_add(struct fl_pagetables *pt, struct fl_pte_table *t, uint32_t slot, fl_pte pte)
 {
 	struct short_list *list;
 
-	if (t->form == FORM_ONE && t->used)
+	if (t->form == FL_FORM_ONE && t->used)
 		one_to_short(pt, t);
-	else if (t->form == FORM_SHORT && t->used == SHORT_MAX)
+	else if (t->form == FL_FORM_SHORT && t->used == SHORT_MAX)
 		short_to_dense(pt, t);
-	if (t->form == FORM_DENSE) {
-		((fl_pte *)fl_pool_at(&pt->dense, t->data))[slot] = pte;
-	} else if (t->form == FORM_SHORT) {
+	if (t->form == FL_FORM_DENSE) {
+		fl_pte_array(pt, t)[slot] = pte;
+	} else if (t->form == FL_FORM_SHORT) {
 		list = fl_pool_at(&pt->shorts, t->data);
 		list->pte[t->used] = pte;
 		list->slot[t->used] = slot;
@@ -192,17 +152,17 @@ static void table_add(struct fl_pagetables *pt, struct table *t, uint32_t slot, 
 	t->used++;
 }
 
-static void table_remove(struct fl_pagetables *pt, struct table *t, uint32_t slot)
+static void table_remove(struct fl_pagetables *pt, struct fl_pte_table *t, uint32_t slot)
 {
 	struct short_list *list;
 	int i;
 
 	t->used--;
-	if (t->form == FORM_DENSE) {
-		((fl_pte *)fl_pool_at(&pt->dense, t->data))[slot] = 0;
+	if (t->form == FL_FORM_DENSE) {
+		fl_pte_array(pt, t)[slot] = 0;
 		if (t->used == SHORT_BACK)
 			dense_to_short(pt, t);
-	} else if (t->form == FORM_SHORT) {
+	} else if (t->form == FL_FORM_SHORT) {
 		t->used++;
 		i = short_find(pt, t, slot);
 		t->used--;
@@ -214,33 +174,33 @@ static void table_remove(struct fl_pagetables *pt, struct table *t, uint32_t slo
 	}
 }
 
-static void table_replace(struct fl_pagetables *pt, struct table *t, uint32_t slot, fl_pte pte)
+static void table_replace(struct fl_pagetables *pt, struct fl_pte_table *t, uint32_t slot, fl_pte pte)
 {
-	if (t->form == FORM_DENSE)
-		((fl_pte *)fl_pool_at(&pt->dense, t->data))[slot] = pte;
-	else if (t->form == FORM_SHORT)
+	if (t->form == FL_FORM_DENSE)
+		fl_pte_array(pt, t)[slot] = pte;
+	else if (t->form == FL_FORM_SHORT)
 		((struct short_list *)fl_pool_at(&pt->shorts, t->data))->pte[short_find(pt, t, slot)] = pte;
 	else
 		t->data = pte;
 }
 
 /* First slot >= `slot` that is not none, or the number of slots. */
-static uint32_t table_next(const struct fl_pagetables *pt, const struct table *t, uint32_t slot)
+static uint32_t table_next(const struct fl_pagetables *pt, const struct fl_pte_table *t, uint32_t slot)
 {
 	uint32_t best = pt->slot_mask + 1;
 
-	if (t->form >= FORM_HUGE)
+	if (t->form >= FL_FORM_HUGE)
 		return slot;
 	if (!t->used)
 		return best;
-	if (t->form == FORM_DENSE) {
-		const fl_pte *dense = fl_pool_at(&pt->dense, t->data);
+	if (t->form == FL_FORM_DENSE) {
+		const fl_pte *dense = fl_pte_array(pt, t);
 
 		while (slot < best && !dense[slot])
 			slot++;
 		return slot;
 	}
-	if (t->form == FORM_ONE) {
+	if (t->form == FL_FORM_ONE) {
 		best = t->slot >= slot ? t->slot : best;
 	} else {
 		const struct short_list *list = fl_pool_at(&pt->shorts, t->data);
@@ -252,11 +212,11 @@ static uint32_t table_next(const struct fl_pagetables *pt, const struct table *t
 	return best;
 }
 
-static void table_drop_storage(struct fl_pagetables *pt, struct table *t)
+static void table_drop_storage(struct fl_pagetables *pt, struct fl_pte_table *t)
 {
-	if (t->form == FORM_DENSE)
+	if (t->form == FL_FORM_DENSE)
 		fl_pool_put(&pt->dense, t->data);
-	else if (t->form == FORM_SHORT)
+	else if (t->form == FL_FORM_SHORT)
 		fl_pool_put(&pt->shorts, t->data);
 }
 
@@ -264,50 +224,35 @@ static void table_drop_storage(struct fl_pagetables *pt, struct table *t)
 
 enum fl_pmd_kind fl_pmd_look(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn, fl_pfn *ret_pfn)
 {
-	const struct table *t = table_of(mem->pagetables, mm, vpn);
+	const struct fl_pte_table *t = fl_pte_table_of(mem->pagetables, mm, vpn);
 
 	if (!t)
 		return FL_PMD_NONE;
-	if (t->form < FORM_HUGE)
+	if (t->form < FL_FORM_HUGE)
 		return FL_PMD_TABLE;
-	if (t->form == FORM_HUGE_ZERO)
+	if (t->form == FL_FORM_HUGE_ZERO)
 		return FL_PMD_HUGE_ZERO;
 	if (ret_pfn)
 		*ret_pfn = t->data;
 	return FL_PMD_HUGE;
 }
 
-#define FETCH_AHEAD 12 /* pages; a host miss takes about as long as so many accesses */
-
-/* Walks go from page to page, and the frames behind them lie anywhere: the host fetches them ahead. */
-static inline void fetch_ahead(const struct fl_mem *mem, const struct table *t, uint32_t slot)
-{
-	const struct fl_pagetables *pt = mem->pagetables;
-	fl_pte pte;
-
-	if (t->form != FORM_DENSE || slot + FETCH_AHEAD > pt->slot_mask)
-		return;
-	pte = ((const fl_pte *)fl_pool_at(&pt->dense, t->data))[slot + FETCH_AHEAD];
-	if (fl_pte_is_present(pte))
-		fl_frame_fetch(&mem->frames, fl_pte_pfn(pte));
-}
-
 struct fl_walk fl_walk(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn)
 {
 	const struct fl_pagetables *pt = mem->pagetables;
-	const struct table *t = table_of(pt, mm, vpn);
+	const struct fl_pte_table *t = fl_pte_table_of(pt, mm, vpn);
 
 	if (FL_UNLIKELY(!t))
 		return (struct fl_walk){ FL_PMD_NONE, 0 };
-	fetch_ahead(mem, t, vpn & pt->slot_mask);
-	if (FL_LIKELY(t->form < FORM_HUGE))
+	fl_pte_fetch_ahead(mem, t, vpn & pt->slot_mask);
+	if (FL_LIKELY(t->form < FL_FORM_HUGE))
 		return (struct fl_walk){ FL_PMD_TABLE, table_get(pt, t, vpn & pt->slot_mask) };
-	return (struct fl_walk){ t->form == FORM_HUGE ? FL_PMD_HUGE : FL_PMD_HUGE_ZERO, t->data };
+	return (struct fl_walk){ t->form == FL_FORM_HUGE ? FL_PMD_HUGE : FL_PMD_HUGE_ZERO, t->data };
 }
 
 bool fl_pmd_is_empty(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn)
 {
-	const uint32_t *entry = entry_of(mem->pagetables, mm, vpn);
+	const uint32_t *entry = fl_pmd_entry(mem->pagetables, mm, vpn);
 
 	return entry && !*entry;
 }
@@ -315,12 +260,12 @@ bool fl_pmd_is_empty(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vp
 fl_pte fl_pte_look(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn)
 {
 	const struct fl_pagetables *pt = mem->pagetables;
-	const struct table *t = table_of(pt, mm, vpn);
+	const struct fl_pte_table *t = fl_pte_table_of(pt, mm, vpn);
 
 	return t ? table_get(pt, t, vpn & pt->slot_mask) : 0;
 }
 
-static inline void table_set(struct fl_pagetables *pt, struct table *t, uint32_t slot, fl_pte old, fl_pte pte)
+static inline void table_set(struct fl_pagetables *pt, struct fl_pte_table *t, uint32_t slot, fl_pte old, fl_pte pte)
 {
 	if (pte && !old)
 		table_add(pt, t, slot, pte);
@@ -333,7 +278,7 @@ static inline void table_set(struct fl_pagetables *pt, struct table *t, uint32_t
 void fl_pte_set(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn, fl_pte pte)
 {
 	struct fl_pagetables *pt = mem->pagetables;
-	struct table *t = table_of(pt, mm, vpn);
+	struct fl_pte_table *t = fl_pte_table_of(pt, mm, vpn);
 	uint32_t slot = vpn & pt->slot_mask;
 
 	mm->translations++;
@@ -341,18 +286,18 @@ void fl_pte_set(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn, fl_pte pte)
 		FL_ASSERT(!pte);
 		return;
 	}
-	FL_ASSERT(t->form < FORM_HUGE);
+	FL_ASSERT(t->form < FL_FORM_HUGE);
 	table_set(pt, t, slot, table_get(pt, t, slot), pte);
 }
 
 bool fl_pte_replace(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn, fl_pte old, fl_pte pte)
 {
 	struct fl_pagetables *pt = mem->pagetables;
-	struct table *t = table_of(pt, mm, vpn);
+	struct fl_pte_table *t = fl_pte_table_of(pt, mm, vpn);
 	uint32_t slot = vpn & pt->slot_mask;
 
 	mm->translations++;
-	if (FL_UNLIKELY(!t || t->form >= FORM_HUGE || table_get(pt, t, slot) != old))
+	if (FL_UNLIKELY(!t || t->form >= FL_FORM_HUGE || table_get(pt, t, slot) != old))
 		return false;
 	table_set(pt, t, slot, old, pte);
 	return true;
@@ -364,17 +309,17 @@ fl_vpn fl_pte_next(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn,
 	uint64_t at = vpn; /* may pass the last vpn */
 
 	while (at < end) {
-		const struct table *t = table_of(pt, mm, at);
+		const struct fl_pte_table *t = fl_pte_table_of(pt, mm, at);
 		uint32_t slot;
 
 		if (t) {
 			slot = table_next(pt, t, at & pt->slot_mask);
 			if (slot <= pt->slot_mask) {
-				fetch_ahead(mem, t, slot);
+				fl_pte_fetch_ahead(mem, t, slot);
 				at = (at & ~(uint64_t)pt->slot_mask) + slot;
 				return at < end ? at : end;
 			}
-		} else if (!entry_of(pt, mm, at)) {
+		} else if (!fl_pmd_entry(pt, mm, at)) {
 			at |= (UINT64_C(1) << 2 * pt->bits) - 1;
 		}
 		at = (at | pt->slot_mask) + 1;
@@ -384,11 +329,11 @@ fl_vpn fl_pte_next(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn,
 
 uint32_t fl_pte_table_used(const struct fl_mem *mem, const struct fl_mm *mm, fl_vpn vpn)
 {
-	const struct table *t = table_of(mem->pagetables, mm, vpn);
+	const struct fl_pte_table *t = fl_pte_table_of(mem->pagetables, mm, vpn);
 
 	if (!t)
 		return 0;
-	return t->form < FORM_HUGE ? t->used : mem->pagetables->slot_mask + 1;
+	return t->form < FL_FORM_HUGE ? t->used : mem->pagetables->slot_mask + 1;
 }
 
 /* ---- Tables come and go ---- */
@@ -466,15 +411,15 @@ bool fl_pmd_alloc(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, f
 	return true;
 }
 
-static struct table *install(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn, fl_pfn frame, enum form form,
+static struct fl_pte_table *install(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn, fl_pfn frame, enum fl_pte_form form,
 			     uint32_t data)
 {
 	struct fl_pagetables *pt = mem->pagetables;
-	uint32_t *entry = entry_of(pt, mm, vpn), id = fl_pool_get(&pt->table);
-	struct table *t = fl_pool_at(&pt->table, id);
+	uint32_t *entry = fl_pmd_entry(pt, mm, vpn), id = fl_pool_get(&pt->table);
+	struct fl_pte_table *t = fl_pool_at(&pt->table, id);
 
 	FL_ASSERT(entry && !*entry);
-	*t = (struct table){ .frame = frame, .data = data, .form = form };
+	*t = (struct fl_pte_table){ .frame = frame, .data = data, .form = form };
 	*entry = id;
 	mm->dir[dir_index(pt, vpn)].used++;
 	own_frame(mem, mm, frame, vpn >> pt->bits);
@@ -484,8 +429,8 @@ static struct table *install(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn, f
 static void uninstall(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn vpn)
 {
 	struct fl_pagetables *pt = mem->pagetables;
-	uint32_t *entry = entry_of(pt, mm, vpn);
-	struct table *t = fl_pool_at(&pt->table, *entry);
+	uint32_t *entry = fl_pmd_entry(pt, mm, vpn);
+	struct fl_pte_table *t = fl_pool_at(&pt->table, *entry);
 
 	table_drop_storage(pt, t);
 	free_frame(mem, who, mm, t->frame);
@@ -498,43 +443,43 @@ bool fl_pte_alloc(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, f
 {
 	fl_pfn pfn;
 
-	if (FL_LIKELY(table_of(mem->pagetables, mm, vpn) != NULL))
+	if (FL_LIKELY(fl_pte_table_of(mem->pagetables, mm, vpn) != NULL))
 		return true;
 	if (!fl_pmd_alloc(mem, who, mm, vpn))
 		return false;
-	if (table_of(mem->pagetables, mm, vpn))
+	if (fl_pte_table_of(mem->pagetables, mm, vpn))
 		return true;
 	pfn = fl_pte_alloc_one(mem, who);
 	if (pfn == FL_PFN_NONE)
 		return false;
 	/* While the request slept, another thread may have made the table, or unmapped the last neighbour. */
-	if (table_of(mem->pagetables, mm, vpn) || !entry_of(mem->pagetables, mm, vpn)) {
+	if (fl_pte_table_of(mem->pagetables, mm, vpn) || !fl_pmd_entry(mem->pagetables, mm, vpn)) {
 		fl_page_free(mem, who, pfn, 0);
 		return fl_pte_alloc(mem, who, mm, vpn);
 	}
-	install(mem, mm, vpn, pfn, FORM_ONE, 0);
+	install(mem, mm, vpn, pfn, FL_FORM_ONE, 0);
 	return true;
 }
 
 void fl_pmd_set_huge(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn, fl_pfn pfn, fl_pfn deposit)
 {
-	install(mem, mm, vpn, deposit, pfn == FL_PFN_NONE ? FORM_HUGE_ZERO : FORM_HUGE, pfn);
+	install(mem, mm, vpn, deposit, pfn == FL_PFN_NONE ? FL_FORM_HUGE_ZERO : FL_FORM_HUGE, pfn);
 	mm->translations++;
 }
 
 void fl_pmd_replace_huge(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn, fl_pfn pfn)
 {
-	struct table *t = table_of(mem->pagetables, mm, vpn);
+	struct fl_pte_table *t = fl_pte_table_of(mem->pagetables, mm, vpn);
 
 	mm->translations++;
-	FL_ASSERT(t && t->form >= FORM_HUGE);
-	t->form = pfn == FL_PFN_NONE ? FORM_HUGE_ZERO : FORM_HUGE;
+	FL_ASSERT(t && t->form >= FL_FORM_HUGE);
+	t->form = pfn == FL_PFN_NONE ? FL_FORM_HUGE_ZERO : FL_FORM_HUGE;
 	t->data = pfn;
 }
 
 void fl_pmd_clear_huge(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn vpn)
 {
-	FL_ASSERT(table_of(mem->pagetables, mm, vpn)->form >= FORM_HUGE);
+	FL_ASSERT(fl_pte_table_of(mem->pagetables, mm, vpn)->form >= FL_FORM_HUGE);
 	uninstall(mem, who, mm, vpn);
 	mm->translations++;
 }
@@ -542,37 +487,37 @@ void fl_pmd_clear_huge(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *
 void fl_pmd_make_table(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn)
 {
 	struct fl_pagetables *pt = mem->pagetables;
-	struct table *t = table_of(pt, mm, vpn);
-	fl_pte first = t->form == FORM_HUGE ? fl_pte_of_pfn(t->data) : FL_PTE_ZERO;
-	uint32_t step = t->form == FORM_HUGE, index = fl_pool_get(&pt->dense);
+	struct fl_pte_table *t = fl_pte_table_of(pt, mm, vpn);
+	fl_pte first = t->form == FL_FORM_HUGE ? fl_pte_of_pfn(t->data) : FL_PTE_ZERO;
+	uint32_t step = t->form == FL_FORM_HUGE, index = fl_pool_get(&pt->dense);
 	fl_pte *dense = fl_pool_at(&pt->dense, index);
 
 	mm->translations++;
-	FL_ASSERT(t->form >= FORM_HUGE);
+	FL_ASSERT(t->form >= FL_FORM_HUGE);
 	for (uint32_t i = 0; i <= pt->slot_mask; i++)
 		dense[i] = first + i * step;
 	t->data = index;
-	t->form = FORM_DENSE;
+	t->form = FL_FORM_DENSE;
 	t->used = pt->slot_mask + 1;
 }
 
 void fl_pmd_collapse(struct fl_mem *mem, struct fl_mm *mm, fl_vpn vpn, fl_pfn pfn)
 {
-	struct table *t = table_of(mem->pagetables, mm, vpn);
+	struct fl_pte_table *t = fl_pte_table_of(mem->pagetables, mm, vpn);
 
 	mm->translations++;
-	FL_ASSERT(t && t->form < FORM_HUGE);
+	FL_ASSERT(t && t->form < FL_FORM_HUGE);
 	table_drop_storage(mem->pagetables, t);
-	t->form = FORM_HUGE;
+	t->form = FL_FORM_HUGE;
 	t->data = pfn;
 	t->used = 0;
 }
 
 bool fl_pte_free_empty(struct fl_mem *mem, struct fl_caller *who, struct fl_mm *mm, fl_vpn vpn)
 {
-	const struct table *t = table_of(mem->pagetables, mm, vpn);
+	const struct fl_pte_table *t = fl_pte_table_of(mem->pagetables, mm, vpn);
 
-	if (!t || t->form >= FORM_HUGE || t->used)
+	if (!t || t->form >= FL_FORM_HUGE || t->used)
 		return false;
 	uninstall(mem, who, mm, vpn);
 	return true;
@@ -661,10 +606,10 @@ void fl_pgtables_discard(struct fl_mm *mm)
 
 /* ---- Hash and check ---- */
 
-static uint64_t hash_table(const struct fl_pagetables *pt, const struct table *t, uint64_t hash)
+static uint64_t hash_table(const struct fl_pagetables *pt, const struct fl_pte_table *t, uint64_t hash)
 {
-	hash = fl_hash_u64(hash, (uint64_t)t->frame << 8 | (t->form >= FORM_HUGE ? t->form : 0));
-	if (t->form >= FORM_HUGE)
+	hash = fl_hash_u64(hash, (uint64_t)t->frame << 8 | (t->form >= FL_FORM_HUGE ? t->form : 0));
+	if (t->form >= FL_FORM_HUGE)
 		return fl_hash_u64(hash, t->data);
 	for (uint32_t slot = table_next(pt, t, 0); slot <= pt->slot_mask; slot = table_next(pt, t, slot + 1))
 		hash = fl_hash_u64(hash, (uint64_t)slot << 32 | table_get(pt, t, slot));
@@ -702,7 +647,7 @@ void fl_pagetable_check(struct fl_mem *mem, const struct fl_mm *mm)
 		check_frame(mem, mm, mm->dir[d].frame);
 		pages++;
 		for (uint32_t i = 0; i <= pt->slot_mask; i++) {
-			const struct table *t;
+			const struct fl_pte_table *t;
 
 			if (!mm->dir[d].entry[i])
 				continue;
@@ -710,7 +655,7 @@ void fl_pagetable_check(struct fl_mem *mem, const struct fl_mm *mm)
 			pages++;
 			t = fl_pool_at(&pt->table, mm->dir[d].entry[i]);
 			check_frame(mem, mm, t->frame);
-			if (t->form < FORM_HUGE) {
+			if (t->form < FL_FORM_HUGE) {
 				uint32_t n = 0;
 
 				for (uint32_t s = table_next(pt, t, 0); s <= pt->slot_mask; s = table_next(pt, t, s + 1))

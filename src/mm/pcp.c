@@ -131,6 +131,16 @@ static int refill_chunks(const struct fl_zone *zone, struct fl_pcp *pcp, unsigne
 	return batch > 1 ? max_int(batch >> order, 2) : batch;
 }
 
+/* Appends `run` chunks that lie in a row. */
+static inline void list_run(struct fl_mem *mem, struct fl_pcp_list *list, fl_pfn pfn, unsigned int order,
+			    unsigned int run)
+{
+	for (unsigned int i = 0; i < run; i++, pfn += 1u << order) {
+		mem->frames.state[pfn] = fl_state(FL_KIND_PCP, order);
+		ring_push_back(list, pfn);
+	}
+}
+
 /* rmqueue_bulk(): appends to the tail, so that the head is the lowest pfn of a fresh split. */
 static void refill(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zone, struct fl_pcp *pcp,
 		   struct fl_pcp_list *list, unsigned int order, unsigned int type, uint32_t alloc_flags)
@@ -138,13 +148,20 @@ static void refill(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zo
 	int chunks = refill_chunks(zone, pcp, order), got = 0;
 	enum fl_rmqueue_mode mode = FL_RMQUEUE_NORMAL;
 
-	for (; got < chunks; got++) {
-		fl_pfn pfn = fl_rmqueue(mem, who, zone, order, type, alloc_flags, &mode);
+	while (got < chunks) {
+		unsigned int run = 0;
+		fl_pfn pfn;
 
-		if (pfn == FL_PFN_NONE)
-			break;
-		mem->frames.state[pfn] = fl_state(FL_KIND_PCP, order);
-		ring_push_back(list, pfn);
+		if (mode == FL_RMQUEUE_NORMAL)
+			run = fl_rmqueue_run(mem, zone, order, type, (unsigned int)(chunks - got), &pfn);
+		if (!run) {
+			pfn = fl_rmqueue(mem, who, zone, order, type, alloc_flags, &mode);
+			if (pfn == FL_PFN_NONE)
+				break;
+			run = 1;
+		}
+		list_run(mem, list, pfn, order, run);
+		got += (int)run;
 	}
 	pcp->count += got << order;
 	/* One lock hold for all of them; each costs its removal. */

@@ -33,12 +33,6 @@ static struct fl_batch *batch_of(const struct fl_mem *mem, unsigned int cpu, enu
 	return &mem->lru->batch[cpu * FL_BATCHES + kind];
 }
 
-/* Where a folio in a batch is, as its `next` says it. */
-static uint32_t batch_place(unsigned int cpu, unsigned int kind, unsigned int slot)
-{
-	return cpu << 16 | kind << 8 | slot;
-}
-
 static void size_add(struct fl_mem *mem, fl_pfn pfn, enum fl_lru_list list, long pages)
 {
 	mem->lru->size[list] += pages;
@@ -148,11 +142,82 @@ static void drain_move(struct fl_mem *mem, fl_pfn pfn, enum fl_batch_kind kind)
 	fl_lru_add_folio(mem, pfn, tail);
 }
 
+/* Folios that go one after the other to the head of one list of one zone: sizes and head are settled at the end. */
+struct list_run {
+	struct fl_zone *zone;
+	enum fl_lru_list list;
+	uint32_t first; /* of the list */
+	uint64_t pages;
+};
+
+static void run_end(struct fl_mem *mem, const struct list_run *run)
+{
+	if (!run->pages)
+		return;
+	mem->frames.record[mem->lru->head[run->list]].next = run->first;
+	mem->lru->size[run->list] += run->pages;
+	mem->lru->zone_size[run->zone->index][run->list] += run->pages;
+}
+
+static void run_begin(struct fl_mem *mem, struct list_run *run, fl_pfn pfn, enum fl_lru_list list)
+{
+	run_end(mem, run);
+	*run = (struct list_run){ fl_zone_of(mem, pfn), list, fl_list_first(&mem->frames, mem->lru->head[list]), 0 };
+}
+
+static inline void run_add(struct fl_mem *mem, struct list_run *run, fl_pfn pfn, uint32_t state)
+{
+	enum fl_lru_list list = fl_state_lru_list(state);
+	struct fl_frame *record = mem->frames.record;
+	uint32_t pages = 1u << fl_state_order(state);
+
+	if (FL_UNLIKELY(!run->pages || list != run->list || pfn - run->zone->start >= run->zone->spanned))
+		run_begin(mem, run, pfn, list);
+	mem->frames.state[pfn] = state | FL_LRU;
+	record[pfn].next = run->first;
+	record[pfn].prev = mem->lru->head[list];
+	record[run->first].prev = pfn;
+	run->first = pfn;
+	run->pages += pages;
+	fl_pageblock_of(mem, pfn)->lru += (uint16_t)pages;
+}
+
+/* The batch of new folios: the same as drain_add() for each. */
+static void drain_adds(struct fl_mem *mem, const fl_pfn *slot, uint32_t count)
+{
+	struct list_run run = { 0 };
+
+	for (uint32_t i = 0; i < count; i++) {
+		fl_pfn pfn = slot[i];
+		uint32_t state;
+
+		if (FL_UNLIKELY(pfn == FL_PFN_NONE))
+			continue;
+		state = mem->frames.state[pfn] & ~FL_BATCHED;
+		FL_ASSERT(!(state & (FL_LRU | FL_ISOLATED)));
+		if (FL_LIKELY(!(state & (FL_MLOCKED | FL_UNEVICTABLE)))) {
+			run_add(mem, &run, pfn, state);
+			continue;
+		}
+		run_end(mem, &run);
+		run.pages = 0;
+		mem->frames.state[pfn] = state;
+		drain_add(mem, pfn);
+	}
+	run_end(mem, &run);
+}
+
 static void drain_batch(struct fl_mem *mem, unsigned int cpu, enum fl_batch_kind kind)
 {
 	struct fl_batch *batch = batch_of(mem, cpu, kind);
+	uint32_t count = batch->count;
 
-	for (uint32_t i = 0; i < batch->count; i++) {
+	batch->count = 0;
+	if (kind == FL_BATCH_ADD && fl_may_shorten(mem)) {
+		drain_adds(mem, batch->slot, count);
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++) {
 		fl_pfn pfn = batch->slot[i];
 
 		if (pfn == FL_PFN_NONE)
@@ -163,25 +228,20 @@ static void drain_batch(struct fl_mem *mem, unsigned int cpu, enum fl_batch_kind
 		else
 			drain_move(mem, pfn, kind);
 	}
-	batch->count = 0;
 }
 
-/* folio_batch_add_and_move(): a large folio is never kept back (folio_may_be_lru_cached). */
+void fl_batch_flush(struct fl_mem *mem, struct fl_caller *who, unsigned int cpu, enum fl_batch_kind kind)
+{
+	fl_spin_held(&mem->lru_lock, who->task, batch_of(mem, cpu, kind)->count * (fl_ns)mem->cost->lru_add / 2);
+	drain_batch(mem, cpu, kind);
+}
+
 static void batch_add(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn, enum fl_batch_kind kind)
 {
-	unsigned int cpu = fl_caller_cpu(who);
-	struct fl_batch *batch = batch_of(mem, cpu, kind);
 	uint32_t state = mem->frames.state[pfn];
 
 	FL_ASSERT(!(state & (FL_LRU | FL_BATCHED | FL_ISOLATED)));
-	mem->frames.record[pfn].next = batch_place(cpu, kind, batch->count);
-	mem->frames.state[pfn] = state | FL_BATCHED;
-	batch->slot[batch->count++] = pfn;
-	fl_charge(who->task, mem->cost->lru_add);
-	if (batch->count == FL_BATCH_SIZE || fl_state_order(state)) {
-		fl_spin_held(&mem->lru_lock, who->task, batch->count * (fl_ns)mem->cost->lru_add / 2);
-		drain_batch(mem, cpu, kind);
-	}
+	fl_batch_add(mem, who, pfn, state, kind);
 }
 
 void fl_folio_add_lru(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn)
@@ -382,7 +442,7 @@ void fl_lru_check(struct fl_mem *mem)
 				continue;
 			FL_ASSERT_MSG(mem->frames.state[batch->slot[s]] & FL_BATCHED, "a batch holds batched folios");
 			FL_ASSERT_MSG(mem->frames.record[batch->slot[s]].next ==
-					      batch_place(i / FL_BATCHES, i % FL_BATCHES, s),
+					      fl_batch_place(i / FL_BATCHES, i % FL_BATCHES, s),
 				      "a batched folio knows its place");
 		}
 	}

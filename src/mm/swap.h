@@ -77,6 +77,31 @@ static inline bool fl_state_is_lazyfree(uint32_t state)
 	return fl_state_kind(state) == FL_KIND_ANON && !(state & FL_SWAPBACKED);
 }
 
+/* Where a folio in a batch is, as its `next` says it. */
+static inline uint32_t fl_batch_place(unsigned int cpu, unsigned int kind, unsigned int slot)
+{
+	return cpu << 16 | kind << 8 | slot;
+}
+
+/* The full batch goes to the lists; the LRU lock counts as held meanwhile. */
+void fl_batch_flush(struct fl_mem *mem, struct fl_caller *who, unsigned int cpu, enum fl_batch_kind kind);
+
+/* folio_batch_add_and_move() of a folio that is nowhere yet; `state` becomes its state word, but for FL_BATCHED. A large
+ * folio is never kept back (folio_may_be_lru_cached). */
+static inline void fl_batch_add(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn, uint32_t state,
+				enum fl_batch_kind kind)
+{
+	unsigned int cpu = fl_caller_cpu(who);
+	struct fl_batch *batch = &mem->lru->batch[cpu * FL_BATCHES + kind];
+
+	mem->frames.record[pfn].next = fl_batch_place(cpu, kind, batch->count);
+	mem->frames.state[pfn] = state | FL_BATCHED;
+	batch->slot[batch->count++] = pfn;
+	fl_charge(who->task, mem->cost->lru_add);
+	if (batch->count == FL_BATCH_SIZE || fl_state_order(state))
+		fl_batch_flush(mem, who, cpu, kind);
+}
+
 /* folio_add_lru(): into the caller's batch; a large folio flushes it at once. A folio with FL_MLOCKED lands on the
  * unevictable list (unevictable_pgs_culled). FL_ACTIVE decides between active and inactive. */
 void fl_folio_add_lru(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn);

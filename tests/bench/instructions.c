@@ -1,11 +1,11 @@
 /*
  * tests/bench/instructions.c - work whose instructions are counted from outside (instructions.sh, callgrind).
  *
- * usage: instructions WORK MEMORY_GIB PAIRS    WORK: hot0, hot9, churn, boot
+ * usage: instructions WORK MEMORY_GIB PAIRS    WORK: hot0, hot9, churn, fault, boot
  *
  * Each makes a standard machine, warms up, and then does PAIRS pairs of an allocation and a free. The difference of two runs
  * with different PAIRS, divided by the difference of PAIRS, is what a pair costs. `churn` frees random pages of a memory that
- * is three quarters full and takes others. `boot` only makes the machine and prints what it costs to be there.
+ * is three quarters full and takes others. `fault` touches PAIRS pages of a new mapping, one after the other. `boot` only makes the machine and prints what it costs to be there.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "kernel/kernel.h"
 #include "machine/geometry.h"
+#include "mm/memory.h"
 #include "mm/page_alloc.h"
 
 #define GFP_NOW (FL_GFP_HIGHUSER_MOVABLE & ~FL_GFP_RECLAIM)
@@ -103,13 +104,24 @@ static void churn(struct bench *b, long pairs)
 	fl_xfree(pages);
 }
 
+static void fault(struct bench *b, long pages)
+{
+	const struct fl_map_request request = { .pages = (uint32_t)pages, .flags = FL_VM_NOHUGEPAGE };
+	struct fl_mm *mm = fl_mm_new(b->mem, &b->who);
+	fl_vpn at = fl_mmap(b->mem, &b->who, mm, &request);
+
+	if (at == FL_VPN_NONE ||
+	    fl_touch_range(b->mem, &b->who, mm, at, request.pages, 1, true).end != FL_FAULT_DONE)
+		die("the modelled memory was full where it should not be");
+}
+
 int main(int argc, char **argv)
 {
 	struct bench b;
 	struct rusage usage;
 
 	if (argc != 4)
-		die("usage: instructions hot0|hot9|churn|boot MEMORY_GIB PAIRS");
+		die("usage: instructions hot0|hot9|churn|fault|boot MEMORY_GIB PAIRS");
 	set_up(&b, atol(argv[2]));
 	if (!strcmp(argv[1], "hot0"))
 		hot(&b, 0, atol(argv[3]));
@@ -117,6 +129,8 @@ int main(int argc, char **argv)
 		hot(&b, 9, atol(argv[3]));
 	else if (!strcmp(argv[1], "churn"))
 		churn(&b, atol(argv[3]));
+	else if (!strcmp(argv[1], "fault"))
+		fault(&b, atol(argv[3]));
 	else if (strcmp(argv[1], "boot"))
 		die("unknown work");
 	if (!strcmp(argv[1], "boot") && getrusage(RUSAGE_SELF, &usage) == 0)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Instructions per event of the allocator, counted by callgrind: hot pairs, and a churn pair on machines of 2 and 256 GiB.
+# Instructions per event, counted by callgrind: hot pairs of the allocator, a fault, and a churn pair on machines of 2 and 256 GiB.
 # Fails when one is over its limit or when the churn pair grows by 1.3 from the small machine to the large one.
 # Also the resident memory of an untouched machine of 1 TiB. usage: instructions.sh PROGRAM
 set -eu
@@ -25,6 +25,7 @@ limit() { # NAME VALUE LIMIT UNIT
 
 limit alloc_free_order0_hot "$(per_pair hot0 8)" 200 instructions
 limit alloc_free_order9_hot "$(per_pair hot9 8)" 260 instructions
+limit fault_4k "$(per_pair fault 4)" 400 instructions
 small=$(per_pair churn 2)
 large=$(per_pair churn 256)
 limit churn_2g "$small" 700 instructions

@@ -668,6 +668,57 @@ static void test_random_operations_keep_all_invariants(void **state)
 		random_run(seed % 2 ? "6.12" : "7.3", seed);
 }
 
+/* Maps pages beside others, under a table that is dense, and faults the first of them in the long way. */
+static fl_vpn map_beside(uint32_t flags, bool write)
+{
+	fl_vpn at = map(32, flags);
+
+	touch(at, 1, write);
+	assert_ptr_equal(mm->last_vma, fl_vma_find(f.mem, mm, at));
+	return at;
+}
+
+static void test_short_way_leaves_locked_and_droppable_memory_to_the_long_one(void **state)
+{
+	fl_vpn at;
+
+	start("7.3", 32, FL_THP_NEVER);
+	touch(map(64, FL_VM_NOHUGEPAGE), 64, true);
+	at = map_beside(FL_VM_LOCKED, true);
+	touch(at + 1, 1, true);
+	assert_true(f.mem->frames.state[page_at(at + 1)] & FL_MLOCKED);
+	at = map_beside(FL_VM_DROPPABLE, true);
+	touch(at + 1, 1, true);
+	assert_false(f.mem->frames.state[page_at(at + 1)] & FL_SWAPBACKED);
+	end();
+}
+
+static void test_first_write_after_reads_makes_the_anon_vma(void **state)
+{
+	fl_vpn at;
+
+	start("7.3", 32, FL_THP_NEVER);
+	touch(map(64, FL_VM_NOHUGEPAGE), 64, true);
+	at = map_beside(0, false);
+	assert_false(fl_vma_find(f.mem, mm, at)->has_anon_vma);
+	touch(at + 1, 1, true);
+	assert_true(fl_vma_find(f.mem, mm, at)->has_anon_vma);
+	end();
+}
+
+static void test_fault_after_its_vma_has_gone_does_not_find_it(void **state)
+{
+	fl_vpn at;
+
+	start("7.3", 32, FL_THP_NEVER);
+	touch(map(64, FL_VM_NOHUGEPAGE), 64, true);
+	at = map_beside(0, true);
+	touch(at + 1, 2, true);
+	assert_int_equal(fl_munmap(f.mem, &f.who, mm, at, 32), 0);
+	assert_int_equal(fl_access(f.mem, &f.who, mm, at + 3, true, NULL), FL_FAULT_SEGV);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -705,6 +756,9 @@ int main(void)
 		cmocka_unit_test(test_hole_splits_a_vma_and_neighbours_merge),
 		cmocka_unit_test(test_madvise_over_a_hole_does_the_rest_and_says_enomem),
 		cmocka_unit_test(test_random_operations_keep_all_invariants),
+		cmocka_unit_test(test_short_way_leaves_locked_and_droppable_memory_to_the_long_one),
+		cmocka_unit_test(test_first_write_after_reads_makes_the_anon_vma),
+		cmocka_unit_test(test_fault_after_its_vma_has_gone_does_not_find_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@ struct worker {
 static struct fixture f;
 static fl_mapping_id file[2]; /* a regular file and shared memory, mapped by everybody */
 static struct worker workers[TASKS];
+static bool keep_locks; /* half of what is locked stays so */
 
 static void one_op(struct worker *w)
 {
@@ -41,6 +42,7 @@ static void one_op(struct worker *w)
 	case 0:
 		fl_munmap(mem, &w->who, mm, vpn, n);
 		fl_mmap(mem, &w->who, mm, &(struct fl_map_request){ .pages = n });
+		fl_access(mem, &w->who, mm, vpn, false, NULL);
 		break;
 	case 1:
 		fl_madvise(mem, &w->who, mm, vpn, n, FL_MADV_FREE);
@@ -49,7 +51,7 @@ static void one_op(struct worker *w)
 		fl_madvise(mem, &w->who, mm, vpn, n, FL_MADV_DONTNEED);
 		break;
 	case 3:
-		if (fl_mlock(mem, &w->who, mm, vpn, n > 64 ? 64 : n) == 0)
+		if (fl_mlock(mem, &w->who, mm, vpn, n > 64 ? 64 : n) == 0 && (!keep_locks || n % 2))
 			fl_munlock(mem, &w->who, mm, vpn, n > 64 ? 64 : n);
 		break;
 	case 4:
@@ -102,20 +104,33 @@ static void work(struct fl_task *task, void *arg)
 	}
 }
 
-static void run(const char *kernel, uint64_t seed, uint32_t swap_pages)
+static void ignore(void *arg, const struct fl_trace_event *event)
+{
+	(*(uint64_t *)arg)++;
+}
+
+enum { TIGHT = 16, ROOMY = 64 }; /* pageblocks of the machine; the four regions have 24 together, and files come on top */
+
+/* Returns the hash of all state before the processes go, the virtual time of each task included. With `heard` somebody
+ * listens to all events and counts them there, so nothing goes a short way. */
+static uint64_t run(const char *kernel, uint64_t seed, unsigned int blocks, uint32_t swap_pages, uint64_t *heard)
 {
 	struct fl_error error = { 0 };
 	struct fl_sim *sim = fl_sim_new(seed, 2);
 	struct fl_process *process[2];
+	uint64_t hash;
 
-	fixture_geometry(&f, 0, 16, 2); /* 32 MiB; four regions of 12 MiB */
+	keep_locks = blocks != TIGHT;
+	fixture_geometry(&f, 0, blocks, 2);
 	f.settings.thp_enabled = FL_THP_ALWAYS;
 	f.settings.thp_defrag = FL_THP_DEFRAG_ALWAYS;
-	f.settings.thp_size[4] = FL_THP_SIZE_ALWAYS;
+	f.settings.thp_size[4] = blocks == TIGHT ? FL_THP_SIZE_ALWAYS : FL_THP_SIZE_NEVER;
 	if (fl_kernel_parse(kernel, &f.kernel, &error) < 0)
 		fail_msg("%s", error.text);
 	f.mem = fl_mem_new(&(struct fl_mem_config){ .geometry = &f.geometry, .decide = &f.kernel.decide,
 						    .settings = &f.settings, .cost = &fl_cost_default, .sim = sim });
+	if (heard)
+		f.mem->trace = (struct fl_trace_sink){ UINT64_MAX, ignore, heard };
 	fl_kcompactd_new(f.mem);
 	fl_kswapd_start(f.mem);
 	if (swap_pages)
@@ -141,6 +156,7 @@ static void run(const char *kernel, uint64_t seed, uint32_t swap_pages)
 	for (unsigned int i = 0; i < TASKS; i++)
 		assert_int_equal(workers[i].done, OPS);
 	fl_mem_check(f.mem);
+	hash = fl_sim_hash(sim, fl_mem_hash(f.mem));
 	for (unsigned int i = 0; i < 2; i++)
 		fl_process_exit(f.mem, &f.who, process[i]);
 	fl_mem_check(f.mem);
@@ -155,18 +171,19 @@ static void run(const char *kernel, uint64_t seed, uint32_t swap_pages)
 		assert_int_equal(f.mem->mthp[o][FL_MTHP_nr_anon] + f.mem->mthp[o][FL_MTHP_nr_anon_partially_mapped], 0);
 	fl_sim_free(sim); /* before the memory: tasks leave its wait queues */
 	fl_mem_free(f.mem);
+	return hash;
 }
 
 static void test_tasks_under_pressure_with_swap_7_3(void **state)
 {
 	for (uint64_t seed = 0; seed < 2; seed++)
-		run("7.3", seed, 8192);
+		run("7.3", seed, TIGHT, 8192, NULL);
 }
 
 static void test_tasks_under_pressure_with_swap_6_12(void **state)
 {
 	for (uint64_t seed = 0; seed < 2; seed++)
-		run("6.12", seed, 8192);
+		run("6.12", seed, TIGHT, 8192, NULL);
 }
 
 static void test_tasks_under_pressure_with_swap_6_18(void **state)
@@ -176,8 +193,23 @@ static void test_tasks_under_pressure_with_swap_6_18(void **state)
 
 static void test_tasks_that_run_out_of_memory(void **state)
 {
-	run("7.3", 7, 0);
-	run("6.12", 8, 1024);
+	run("7.3", 7, TIGHT, 0, NULL);
+	run("6.12", 8, TIGHT, 1024, NULL);
+}
+
+/* A listener sends everything the long ways: requests and frees, refills, faults, accesses, batches of the LRU. */
+static void test_short_ways_leave_the_state_of_the_long_ones(void **state)
+{
+	static const char *const kernels[] = { "7.3", "6.12", "7.3+mobility" };
+
+	for (uint64_t seed = 0; seed < 3; seed++) {
+		for (unsigned int tight = 0; tight < 2; tight++) {
+			uint64_t heard = 0, shortened = run(kernels[seed], seed, tight ? TIGHT : ROOMY, 8192, NULL);
+
+			assert_int_equal(run(kernels[seed], seed, tight ? TIGHT : ROOMY, 8192, &heard), shortened);
+			assert_true(heard > 10000);
+		}
+	}
 }
 
 int main(void)
@@ -187,6 +219,7 @@ int main(void)
 		cmocka_unit_test(test_tasks_under_pressure_with_swap_6_12),
 		cmocka_unit_test(test_tasks_under_pressure_with_swap_6_18),
 		cmocka_unit_test(test_tasks_that_run_out_of_memory),
+		cmocka_unit_test(test_short_ways_leave_the_state_of_the_long_ones),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
