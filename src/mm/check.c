@@ -140,7 +140,7 @@ static void check_zone(struct fl_mem *mem, const struct fl_zone *zone, const str
 		for (unsigned int i = 0; i < FL_PCP_LISTS; i++)
 			for (uint32_t n = 0; n < zone->pcp[cpu].list[i].count; n++) {
 				const struct fl_pcp_list *list = &zone->pcp[cpu].list[i];
-				uint32_t state = mem->frames.state[list->ring[(list->head + n) & list->mask]];
+				uint32_t state = mem->frames.state[list->ring[(list->head + n) & (list->slots - 1)]];
 
 				FL_ASSERT(fl_state_kind(state) == FL_KIND_PCP);
 				pages += 1L << fl_state_order(state);

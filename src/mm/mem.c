@@ -319,7 +319,7 @@ static uint64_t hash_pcp(const struct fl_pcp *pcp, uint64_t hash)
 	hash = fl_hash_u64(hash, (uint64_t)pcp->free_count << 32 | pcp->alloc_factor << 1 | pcp->prev_free_high_order);
 	for (unsigned int i = 0; i < FL_PCP_LISTS; i++)
 		for (uint32_t at = 0; at < pcp->list[i].count; at++)
-			hash = fl_hash_u64(hash, pcp->list[i].ring[(pcp->list[i].head + at) & pcp->list[i].mask]);
+			hash = fl_hash_u64(hash, pcp->list[i].ring[(pcp->list[i].head + at) & (pcp->list[i].slots - 1)]);
 	return hash;
 }
 

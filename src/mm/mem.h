@@ -92,7 +92,7 @@ struct fl_pageblock {
 #define FL_PCP_LISTS (FL_PCPTYPES * FL_PCP_CACHED_ORDERS + 2)
 struct fl_pcp_list { /* a deque of pfns in a ring: head is next to be allocated, tail is drained */
 	uint32_t *ring;
-	uint32_t mask; /* slots - 1; a power of two */
+	uint32_t slots; /* of the ring: a power of two, or 0 */
 	uint32_t head, count;
 };
 struct fl_pcp {

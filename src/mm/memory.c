@@ -417,8 +417,7 @@ static inline bool fault_usual(struct fl_mem *mem, struct fl_caller *who, struct
 
 	if (FL_UNLIKELY(!vma || vpn - vma->start >= vma->end - vma->start || mm->dying || !vma_is_usual(mem, vma)))
 		return false;
-	pfn = fl_take_usual(mem, who, FL_GFP_HIGHUSER_MOVABLE | FL_GFP_ZERO, 0);
-	if (FL_UNLIKELY(pfn == FL_PFN_NONE))
+	if (FL_UNLIKELY(!fl_take_usual(mem, who, FL_GFP_HIGHUSER_MOVABLE | FL_GFP_ZERO, 0, &pfn)))
 		return false;
 	*pte = fl_pte_of_pfn(pfn);
 	table->used++;

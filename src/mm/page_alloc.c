@@ -204,18 +204,24 @@ static fl_pfn __attribute__((noinline)) alloc_long(struct fl_mem *mem, struct fl
 static inline __attribute__((always_inline)) fl_pfn alloc_usual(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp,
 								unsigned int order, enum fl_kind kind)
 {
-	fl_pfn pfn = fl_take_usual(mem, who, gfp, order);
+	fl_pfn pfn;
 
-	if (FL_UNLIKELY(pfn == FL_PFN_NONE))
+	if (FL_UNLIKELY(!fl_take_usual(mem, who, gfp, order, &pfn)))
 		return alloc_long(mem, who, gfp, order, kind);
 	prep_usual(mem, pfn, order, kind);
 	return pfn;
 }
 
+static __attribute__((noinline)) fl_pfn alloc_high_order(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp,
+							 unsigned int order, enum fl_kind kind)
+{
+	return alloc_usual(mem, who, gfp, order, kind);
+}
+
 /* Order 0 is most of all requests and has code of its own. */
 fl_pfn fl_page_alloc(struct fl_mem *mem, struct fl_caller *who, fl_gfp gfp, unsigned int order, enum fl_kind kind)
 {
-	return FL_LIKELY(!order) ? alloc_usual(mem, who, gfp, 0, kind) : alloc_usual(mem, who, gfp, order, kind);
+	return FL_LIKELY(!order) ? alloc_usual(mem, who, gfp, 0, kind) : alloc_high_order(mem, who, gfp, order, kind);
 }
 
 /* The zone of a bulk: the first that stays above its low mark by all pages asked for. */
@@ -304,7 +310,8 @@ static inline __attribute__((always_inline)) void free_usual(struct fl_mem *mem,
 	unsigned int kind = fl_state_kind(state), type = fl_pageblock_type(mem, pfn);
 	struct fl_zone *zone = &mem->zone[FL_ZONE_NORMAL];
 
-	FL_ASSERT_MSG(kind >= FL_KIND_ANON && fl_state_order(state) == order && !(state & (FL_LRU | FL_BATCHED | FL_DEFERRED)),
+	FL_ASSERT_MSG(kind >= FL_KIND_ANON && (state & (FL_STATE_ORDER_MASK | FL_LRU | FL_BATCHED | FL_DEFERRED)) ==
+						      order << FL_STATE_ORDER_SHIFT,
 		      "a freed page is an allocated head of that order on no list");
 	if (FL_UNLIKELY(pfn - zone->start >= zone->spanned))
 		zone = &mem->zone[FL_ZONE_DMA32];
@@ -319,10 +326,16 @@ static inline __attribute__((always_inline)) void free_usual(struct fl_mem *mem,
 		fl_pageblock_of(mem, pfn)->unmovable -= (uint16_t)(1u << order);
 }
 
+static __attribute__((noinline)) void free_high_order(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn,
+						      unsigned int order)
+{
+	free_usual(mem, who, pfn, order);
+}
+
 void fl_page_free(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn, unsigned int order)
 {
 	if (FL_LIKELY(!order))
 		free_usual(mem, who, pfn, 0);
 	else
-		free_usual(mem, who, pfn, order);
+		free_high_order(mem, who, pfn, order);
 }

@@ -29,26 +29,26 @@ static inline int clamp_int(int x, int low, int high)
 
 void fl_pcp_ring_grow(struct fl_pcp_list *list)
 {
-	uint32_t slots = list->ring ? (list->mask + 1) * 2 : 64;
+	uint32_t slots = list->slots ? list->slots * 2 : 64;
 	uint32_t *ring = fl_xmalloc(slots * sizeof(*ring));
 
 	for (uint32_t i = 0; i < list->count; i++)
-		ring[i] = list->ring[(list->head + i) & list->mask];
+		ring[i] = list->ring[(list->head + i) & (list->slots - 1)];
 	fl_xfree(list->ring);
 	list->ring = ring;
-	list->mask = slots - 1;
+	list->slots = slots;
 	list->head = 0;
 }
 
 static inline void ring_push_back(struct fl_pcp_list *list, fl_pfn pfn)
 {
 	fl_pcp_ring_reserve(list);
-	list->ring[(list->head + list->count++) & list->mask] = pfn;
+	list->ring[(list->head + list->count++) & (list->slots - 1)] = pfn;
 }
 
 static inline fl_pfn ring_pop_back(struct fl_pcp_list *list)
 {
-	return list->ring[(list->head + --list->count) & list->mask];
+	return list->ring[(list->head + --list->count) & (list->slots - 1)];
 }
 
 /* ---- Indices and sizes ---- */
@@ -212,7 +212,7 @@ static void drain(struct fl_mem *mem, struct fl_caller *who, struct fl_zone *zon
 			/* The frames of a drain are far apart: fetch ahead. */
 			if (list->count > 8)
 				fl_frame_fetch(&mem->frames,
-					       list->ring[(list->head + list->count - 8) & list->mask]);
+					       list->ring[(list->head + list->count - 8) & (list->slots - 1)]);
 			pfn = ring_pop_back(list);
 			n -= 1 << order;
 			pcp->count -= 1 << order;

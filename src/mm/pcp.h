@@ -30,14 +30,14 @@ void fl_pcp_ring_grow(struct fl_pcp_list *list) __attribute__((cold));
 
 static inline void fl_pcp_ring_reserve(struct fl_pcp_list *list)
 {
-	if (FL_UNLIKELY(!list->ring || list->count > list->mask))
+	if (FL_UNLIKELY(list->count >= list->slots))
 		fl_pcp_ring_grow(list);
 }
 
 static inline void fl_pcp_ring_push_front(struct fl_pcp_list *list, fl_pfn pfn)
 {
 	fl_pcp_ring_reserve(list);
-	list->head = (list->head - 1) & list->mask;
+	list->head = (list->head - 1) & (list->slots - 1);
 	list->ring[list->head] = pfn;
 	list->count++;
 }
@@ -46,7 +46,7 @@ static inline fl_pfn fl_pcp_ring_pop_front(struct fl_pcp_list *list)
 {
 	fl_pfn pfn = list->ring[list->head];
 
-	list->head = (list->head + 1) & list->mask;
+	list->head = (list->head + 1) & (list->slots - 1);
 	list->count--;
 	return pfn;
 }
@@ -72,13 +72,12 @@ static inline bool fl_pcp_free_usual(struct fl_mem *mem, struct fl_zone *zone, s
 
 	if (FL_UNLIKELY((zone->flags & (FL_ZONE_RECLAIM_ACTIVE | FL_ZONE_BELOW_HIGH)) || pcp->prev_free_high_order ||
 			(order && order <= FL_COSTLY_ORDER) || pcp->count + pages >= pcp->high ||
-			pcp->high > pcp->high_max || pcp->high < pcp->high_min || list->count > list->mask ||
-			!list->ring))
+			pcp->high > pcp->high_max || pcp->high < pcp->high_min || list->count >= list->slots))
 		return false;
 	pcp->alloc_factor >>= 1;
 	fl_count(mem, FL_VM_pgfree, (unsigned int)pages);
 	mem->frames.state[pfn] = fl_state(FL_KIND_PCP, order);
-	list->head = (list->head - 1) & list->mask;
+	list->head = (list->head - 1) & (list->slots - 1);
 	list->ring[list->head] = pfn;
 	list->count++;
 	pcp->count += pages;

@@ -188,7 +188,7 @@ static void test_tasks_under_pressure_with_swap_6_12(void **state)
 
 static void test_tasks_under_pressure_with_swap_6_18(void **state)
 {
-	run("6.18", 2, 8192);
+	run("6.18", 2, TIGHT, 8192, NULL);
 }
 
 static void test_tasks_that_run_out_of_memory(void **state)
@@ -200,7 +200,7 @@ static void test_tasks_that_run_out_of_memory(void **state)
 /* A listener sends everything the long ways: requests and frees, refills, faults, accesses, batches of the LRU. */
 static void test_short_ways_leave_the_state_of_the_long_ones(void **state)
 {
-	static const char *const kernels[] = { "7.3", "6.12", "7.3+mobility" };
+	static const char *const kernels[] = { "7.3", "6.18", "6.12" };
 
 	for (uint64_t seed = 0; seed < 3; seed++) {
 		for (unsigned int tight = 0; tight < 2; tight++) {
