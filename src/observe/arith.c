@@ -178,7 +178,7 @@ int fl_arith_fragmentation_index(const uint64_t *blocks, unsigned int orders, un
 	if (fl_arith_blocks(blocks, orders, order))
 		return -1000;
 	value = (1000 + free * 1000 / (1ull << order)) / total;
-	return value > 1000 ? 0 : 1000 - (int)value;
+	return 1000 - (int)value; /* less than 0 where a single block is nearly enough, as in the kernel */
 }
 
 unsigned int fl_arith_pmd_order(uint32_t page_size)

@@ -156,7 +156,7 @@ static bool is_cell(const struct word *word, struct fl_procline *ret)
 	return is_number(&digits, ret);
 }
 
-/* "0.125", "-1.000" */
+/* "0.125", "-1.000", and "0.-999", as the kernel prints an index between -1 and 0 */
 static bool is_index(const struct word *word, struct fl_procline *ret)
 {
 	const char *p = word->at, *end = word->at + word->length;
@@ -168,6 +168,7 @@ static bool is_index(const struct word *word, struct fl_procline *ret)
 	if (!whole || whole > 6 || p[whole] != '.')
 		return false;
 	p += whole + 1;
+	p += *p == '-';
 	return p < end && p + strspn(p, DIGITS) == end;
 }
 

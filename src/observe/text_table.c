@@ -184,7 +184,7 @@ void fl_text_table_end_row(struct fl_text_reader *reader)
 
 /* --- rows as they come -------------------------------------------------------------------------------------------- */
 
-/* "12", ">100000", "0.012", "-1.000": values with a point are kept in thousandths. */
+/* "12", ">100000", "0.012", "-1.000", "0.-500": values with a point are kept in thousandths. */
 static bool cell(struct fl_text_reader *reader, const char *token)
 {
 	const char *p = token;
@@ -195,7 +195,13 @@ static bool cell(struct fl_text_reader *reader, const char *token)
 	p += capped || negative;
 	if (!fl_procline_fits(p, strspn(p, "0123456789")) || !fl_text_number(&p, &value))
 		return false;
-	if (*p == '.' && isdigit((unsigned char)p[1]) && value < 1000000) {
+	if (*p == '.' && p[1] == '-' && isdigit((unsigned char)p[2])) {
+		negative = true;
+		part = strtoul(p + 2, NULL, 10);
+		p += 2 + strspn(p + 2, "0123456789");
+		value = part < 1000 ? part : 999;
+		reader->row_decimal = true;
+	} else if (*p == '.' && isdigit((unsigned char)p[1]) && value < 1000000) {
 		part = strtoul(p + 1, NULL, 10);
 		p += 1 + strspn(p + 1, "0123456789");
 		value = value * 1000 + (part < 1000 ? part : 999);

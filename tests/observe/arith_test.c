@@ -270,6 +270,8 @@ static void test_indices_are_those_of_the_kernel(void **unused)
 	assert_int_equal(fl_arith_fragmentation_index(blocks, 11, 4), 563);
 	assert_int_equal(fl_arith_unusable_index((const uint64_t[11]){ 0 }, 11, 9), 1000);
 	assert_int_equal(fl_arith_fragmentation_index((const uint64_t[11]){ 0 }, 11, 9), 0);
+	/* One block of half the size: the kernel's rounding leaves the range of 0 to 1, and so does ours. */
+	assert_int_equal(fl_arith_fragmentation_index((const uint64_t[11]){ [3] = 1 }, 11, 4), -500);
 }
 
 static void test_indices_do_not_overflow_on_absurd_counts(void **unused)

@@ -52,7 +52,7 @@ static const struct {
 	{ "sys/kernel/debug/extfrag/unusable_index",
 	  "Node 0, zone      DMA 0.000 0.000 0.000 0.000 0.000 0.000 0.000 0.000 0.000 0.066 0.200 \n" },
 	{ "sys/kernel/debug/extfrag/extfrag_index",
-	  "Node 0, zone      DMA -1.000 -1.000 -1.000 -1.000 -1.000 -1.000 -1.000 -1.000 -1.000 -1.000 0.125 \n" },
+	  "Node 0, zone      DMA -1.000 -1.000 -1.000 -1.000 -1.000 -1.000 -1.000 -1.000 -1.000  0.-500  0.125 \n" },
 	{ "proc/kpageflags", "" }, /* zoneinfo's pages are not checked here */
 };
 
@@ -132,6 +132,8 @@ static void test_sound_files_give_no_warning(void **unused)
 	state = report.states[0];
 	assert_int_equal(state->zones_count, 2);
 	assert_int_equal(state->zones[1].min, 400);
+	assert_int_equal(state->zones[0].fragmentation_index[9], -500);
+	assert_int_equal(state->zones[0].fragmentation_index[10], 125);
 	assert_int_equal(state->pageblock_order, 9);
 	assert_int_equal(state->page_size, 4096);
 	assert_false(state->page_size_assumed);
