@@ -1,5 +1,6 @@
 /* cli/program.c - the table of subcommands, and main() but for its name. */
 #include <fcntl.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -143,6 +144,7 @@ int fl_cli_main(int argc, char **argv)
 	struct fl_error error;
 
 	occupy_standard_streams();
+	json_set_alloc_funcs(fl_xmalloc, fl_xfree); /* a member that is left out for lack of memory would be a lie */
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of write(), with a sentence */
 	if (argc < 2) {
 		fl_cli_say("a command is missing; \"fraglab --help\" lists them");

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "observe/text_internal.h"
 
 #define SANE_KB_MAX (1ull << 43) /* 8 PiB: more memory than any machine has */
@@ -460,9 +461,9 @@ static void link_request(const struct fl_mem_report *report, struct fl_mem_reque
 
 void fl_text_finish_report(struct fl_mem_report *report)
 {
-	bool *own = calloc(report->states_count + 1, sizeof(*own));
+	bool *own = fl_xcalloc(report->states_count + 1, sizeof(*own));
 
-	for (size_t i = 0; own && i < report->requests_count; i++)
+	for (size_t i = 0; i < report->requests_count; i++)
 		if (report->requests[i]->state >= 0 && !report->requests[i]->state_before)
 			own[report->requests[i]->state] = true;
 	for (size_t i = 0; i < report->requests_count; i++) {
@@ -471,7 +472,7 @@ void fl_text_finish_report(struct fl_mem_report *report)
 		if (request->state >= 0 && state_has_figures(report->states[request->state]))
 			continue;
 		link_request(report, request);
-		request->state_shared = own && request->state >= 0 && !request->state_before && own[request->state];
+		request->state_shared = request->state >= 0 && !request->state_before && own[request->state];
 	}
 	free(own);
 	if (report->requests_dropped)

@@ -1,7 +1,10 @@
 /* observe/host_census.c - the census of a host, and what is missing of it. */
 #include "observe/host_census.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "observe/hostfile.h"
@@ -13,16 +16,26 @@ static const struct {
 	{ "proc/iomem", "holes between RAM may be taken for memory" },
 };
 
+/* Of these the census alone knows; the others are the reader's of the host too, who says that they are missing. */
 static void check_helpers(const char *root, struct fl_mem_report *report)
 {
 	for (size_t i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++) {
-		struct fl_error error;
-		int fd = fl_hostfile_open(root, helpers[i].path, &error);
+		char *path = fl_hostfile_path(root, helpers[i].path);
 
-		if (fd < 0)
-			fl_mem_report_warn(report, 0, "%s; without it, %s", error.text, helpers[i].without);
-		else
-			close(fd);
+		if (access(path, F_OK) < 0)
+			fl_mem_report_warn(report, 0, "%s could not be read (%s); without it, %s", path, strerror(errno),
+					   helpers[i].without);
+		free(path);
+	}
+}
+
+static void take_notes(struct fl_text *notes, struct fl_mem_report *report)
+{
+	for (char *line = notes->data, *next; *line; line = next) {
+		size_t length = strcspn(line, "\n");
+
+		next = line + length + (line[length] == '\n');
+		fl_mem_report_warn(report, 0, "%.*s", (int)length, line);
 	}
 }
 
@@ -46,8 +59,13 @@ static void check_zones(const struct fl_census *census, struct fl_mem_report *re
 
 int fl_mem_read_census(const char *root, struct fl_mem_report *report, struct fl_census *ret, struct fl_error *reterr)
 {
-	int code = fl_census_read_live(root, ret, reterr);
+	struct fl_text notes;
+	int code;
 
+	fl_text_init(&notes);
+	code = fl_census_read_noted(root, ret, &notes, reterr);
+	take_notes(&notes, report);
+	fl_text_fini(&notes);
 	if (code < 0)
 		return code;
 	check_helpers(root, report);

@@ -9,7 +9,7 @@
 
 /*
  * fl_census_read_live() and a look at what it had: files that could not be read, and zones of which the flags tell
- * less than zoneinfo says is there. Without a census, the error; nothing is added to the report then.
+ * less than zoneinfo says is there. Without a census, the error.
  */
 int fl_mem_read_census(const char *root, struct fl_mem_report *report, struct fl_census *ret, struct fl_error *reterr);
 

@@ -43,7 +43,33 @@ struct scan {
 	size_t blocks_capacity;
 	struct fl_census_pages *pages; /* NULL: not wanted */
 	bool *all_zero;         /* by block: no page has any flag; candidates for memory that is not managed */
+
+	struct fl_text *notes;  /* NULL: nobody wants them */
+	bool counts_failed;     /* it was noted that kpagecount could not be read */
 };
+
+static void __attribute__((format(printf, 2, 3))) note(struct scan *scan, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!scan->notes)
+		return;
+	va_start(ap, fmt);
+	fl_text_vadd(scan->notes, fmt, ap);
+	va_end(ap);
+	fl_text_add_char(scan->notes, '\n', 1);
+}
+
+/* A file that helps the census; not being there is no news, since the reader of the host says that. */
+static bool read_helper(struct scan *scan, const char *root, const char *name, const char *without, struct fl_text *to)
+{
+	struct fl_error error = { .text = "" };
+	int code = fl_hostfile_read(root, name, to, &error);
+
+	if (code < 0 && code != -ENOENT)
+		note(scan, "%s; without it, %s", error.text, without);
+	return code == 0;
+}
 
 /* ---- one page ---- */
 
@@ -137,11 +163,19 @@ static void classify_block(struct scan *scan, uint64_t start_pfn, uint32_t from,
 static void identify_by_count(struct scan *scan, uint64_t start_pfn)
 {
 	size_t bytes = scan->pages_per_block * sizeof(uint64_t);
+	ssize_t got;
 
 	if (scan->count_fd < 0)
 		return;
-	if (pread(scan->count_fd, scan->counts, bytes, (off_t)(start_pfn * sizeof(uint64_t))) != (ssize_t)bytes)
+	got = pread(scan->count_fd, scan->counts, bytes, (off_t)(start_pfn * sizeof(uint64_t)));
+	if (got != (ssize_t)bytes) {
+		if (!scan->counts_failed)
+			note(scan, "proc/kpagecount could not be read at pfn %" PRIu64 " (%s); without it, pages that the kernel "
+				   "has mapped cannot be told from free ones on per-CPU lists", start_pfn,
+			     got < 0 ? strerror(errno) : "it ends too early");
+		scan->counts_failed = true;
 		return;
+	}
 	for (uint32_t i = 0; i < scan->pages_per_block; i++)
 		scan->unidentified[i] &= scan->counts[i] == 0;
 }
@@ -465,18 +499,21 @@ static unsigned int order_of(uint64_t pages)
 /* A PMD maps page_size / 8 pages, so its size tells the page size of the host that the files come from. */
 static void read_geometry(struct scan *scan, const char *root)
 {
-	uint64_t pmd = fl_hostfile_number(root, "sys/kernel/mm/transparent_hugepage/hpage_pmd_size", 0);
-	uint64_t page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t pmd = 0, page_size = (uint64_t)sysconf(_SC_PAGESIZE);
 	struct fl_text text;
 	const char *line;
 
+	fl_text_init(&text);
+	if (read_helper(scan, root, "sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "the page size of the program's own "
+			"host is taken", &text))
+		pmd = strtoull(text.data, NULL, 10);
+	fl_text_clear(&text);
 	for (uint64_t size = 4096; size <= 65536; size *= 2)
 		page_size = pmd == size * size / 8 ? size : page_size;
 	scan->census.page_size = (uint32_t)page_size;
 	scan->pmd_order = order_of(page_size / 8);
 	scan->block_order = scan->pmd_order;
-	fl_text_init(&text);
-	if (fl_hostfile_read(root, "proc/pagetypeinfo", &text, NULL) == 0) {
+	if (read_helper(scan, root, "proc/pagetypeinfo", "a pageblock is taken to be as large as a PMD", &text)) {
 		line = strstr(text.data, "Page block order:");
 		if (line && sscanf(line, "Page block order: %u", &scan->block_order) != 1)
 			scan->block_order = scan->pmd_order;
@@ -520,16 +557,18 @@ static void read_ram(struct scan *scan, const char *root)
 	struct fl_text text;
 
 	fl_text_init(&text);
-	if (fl_hostfile_read(root, "proc/iomem", &text, NULL) == 0)
+	if (read_helper(scan, root, "proc/iomem", "holes between RAM may be taken for memory", &text))
 		scan->ram_count = fl_ram_ranges_parse(text.data, scan->census.page_size, &scan->ram);
 	fl_text_fini(&text);
 }
 
-static int scan_init(struct scan *scan, const char *root, struct fl_error *reterr)
+static int scan_init(struct scan *scan, const char *root, struct fl_text *notes, struct fl_error *reterr)
 {
+	struct fl_error error;
 	int code;
 
 	memset(scan, 0, sizeof(*scan));
+	scan->notes = notes;
 	scan->flags_fd = scan->count_fd = -1;
 	read_geometry(scan, root);
 	code = read_zones(scan, root, reterr);
@@ -539,7 +578,10 @@ static int scan_init(struct scan *scan, const char *root, struct fl_error *reter
 	scan->flags_fd = fl_hostfile_open(root, "proc/kpageflags", reterr);
 	if (scan->flags_fd < 0)
 		return scan->flags_fd;
-	scan->count_fd = fl_hostfile_open(root, "proc/kpagecount", NULL);
+	scan->count_fd = fl_hostfile_open(root, "proc/kpagecount", &error);
+	if (scan->count_fd < 0 && scan->count_fd != -ENOENT)
+		note(scan, "%s; without it, pages that the kernel has mapped cannot be told from free ones on per-CPU lists",
+		     error.text);
 	scan->batch_room = BATCH_BYTES / sizeof(uint64_t);
 	if (scan->batch_room < scan->pages_per_block)
 		scan->batch_room = scan->pages_per_block;
@@ -574,15 +616,11 @@ void fl_census_pages_free(struct fl_census_pages *pages)
 	memset(pages, 0, sizeof(*pages));
 }
 
-int fl_census_read_live(const char *root, struct fl_census *ret, struct fl_error *reterr)
-{
-	return fl_census_read_pages(root, ret, NULL, reterr);
-}
-
-int fl_census_read_pages(const char *root, struct fl_census *ret, struct fl_census_pages *pages, struct fl_error *reterr)
+static int read_census(const char *root, struct fl_census *ret, struct fl_census_pages *pages, struct fl_text *notes,
+		       struct fl_error *reterr)
 {
 	struct scan scan;
-	int code = scan_init(&scan, root, reterr);
+	int code = scan_init(&scan, root, notes, reterr);
 
 	if (pages)
 		memset(pages, 0, sizeof(*pages));
@@ -607,4 +645,19 @@ int fl_census_read_pages(const char *root, struct fl_census *ret, struct fl_cens
 	}
 	scan_fini(&scan);
 	return code;
+}
+
+int fl_census_read_live(const char *root, struct fl_census *ret, struct fl_error *reterr)
+{
+	return read_census(root, ret, NULL, NULL, reterr);
+}
+
+int fl_census_read_pages(const char *root, struct fl_census *ret, struct fl_census_pages *pages, struct fl_error *reterr)
+{
+	return read_census(root, ret, pages, NULL, reterr);
+}
+
+int fl_census_read_noted(const char *root, struct fl_census *ret, struct fl_text *notes, struct fl_error *reterr)
+{
+	return read_census(root, ret, NULL, notes, reterr);
 }

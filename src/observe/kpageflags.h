@@ -14,6 +14,7 @@
 
 #include "base/census.h"
 #include "base/error.h"
+#include "base/text.h"
 
 /* Bits of /proc/kpageflags (include/uapi/linux/kernel-page-flags.h and fs/proc/page.c). */
 enum fl_kpf {
@@ -36,6 +37,8 @@ enum fl_census_class fl_kpageflags_classify(uint64_t flags, bool *ret_unidentifi
  * *ret: fl_census_free().
  */
 int fl_census_read_live(const char *root, struct fl_census *ret, struct fl_error *reterr);
+/* The same; what could not be read and was done without is added to *notes, one sentence a line. */
+int fl_census_read_noted(const char *root, struct fl_census *ret, struct fl_text *notes, struct fl_error *reterr);
 
 /* The pages behind a census, from the pageblock of the first zone to that of the last. */
 struct fl_census_pages {

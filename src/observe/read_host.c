@@ -221,13 +221,15 @@ static int by_size(const void *a, const void *b)
 }
 
 /* The per-size directories in rising size; the caller frees them. */
-static size_t thp_sizes(const char *root, char **names, size_t limit)
+static size_t thp_sizes(struct host_reader *reader, char **names, size_t limit)
 {
-	char *full = fl_hostfile_path(root, THP_DIR);
+	char *full = fl_hostfile_path(reader->root, THP_DIR);
 	DIR *dir = opendir(full);
 	struct dirent *entry;
 	size_t count = 0;
 
+	if (!dir)
+		warn_missing(reader, THP_DIR, errno, "settings and statistics by size");
 	free(full);
 	while (dir && (entry = readdir(dir)) && count < limit)
 		if (!strncmp(entry->d_name, "hugepages-", 10))
@@ -245,7 +247,7 @@ static void read_thp(struct host_reader *reader)
 
 	if (!has_folder(reader, THP_DIR, "settings of THP and statistics by size"))
 		return;
-	count = thp_sizes(reader->root, names, 64);
+	count = thp_sizes(reader, names, 64);
 	for (size_t i = 0; i < sizeof(thp_files) / sizeof(thp_files[0]); i++) {
 		snprintf(path, sizeof(path), THP_DIR "/%s", thp_files[i]);
 		read_file(reader, path, "this setting of THP", true);

@@ -69,6 +69,8 @@ struct sample {
 	struct fl_zonespan zones[FL_CENSUS_ZONES_MAX];
 	unsigned int zones_count;
 	struct fl_extfrag_counts extfrag; /* since the start */
+	unsigned int failed; /* files that are there but could not be read this time; the first of them */
+	char failed_first[160];
 	uint64_t boost_rises[FL_CENSUS_ZONES_MAX]; /* pages by which the boost was seen to rise, since the start */
 };
 
@@ -122,14 +124,23 @@ static int sample_vmstat(const char *root, struct sample *sample, struct fl_erro
 	return code;
 }
 
+static void note_failed(struct sample *sample, const struct fl_error *error)
+{
+	if (!sample->failed++)
+		snprintf(sample->failed_first, sizeof(sample->failed_first), "%.159s", error->text);
+}
+
 static void sample_zones(const char *root, struct sample *sample)
 {
 	struct fl_text text;
+	struct fl_error error;
 
 	fl_text_init(&text);
-	if (fl_hostfile_read(root, "proc/zoneinfo", &text, NULL) < 0 ||
-	    fl_zonespan_parse(text.data, sample->zones, &sample->zones_count, NULL) < 0)
+	if (fl_hostfile_read(root, "proc/zoneinfo", &text, &error) < 0 ||
+	    fl_zonespan_parse(text.data, sample->zones, &sample->zones_count, &error) < 0) {
+		note_failed(sample, &error);
 		sample->zones_count = 0;
+	}
 	fl_text_fini(&text);
 }
 
@@ -138,12 +149,22 @@ static void size_path(char *to, size_t length, uint64_t size_kb, const char *nam
 	snprintf(to, length, "sys/kernel/mm/transparent_hugepage/hugepages-%" PRIu64 "kB/stats/%s", size_kb, name);
 }
 
-static uint64_t size_stat(const char *root, uint64_t size_kb, const char *name)
+static uint64_t size_stat(const char *root, uint64_t size_kb, const char *name, struct sample *sample)
 {
+	struct fl_error error;
+	struct fl_text text;
 	char path[128];
+	uint64_t value;
+	int code;
 
 	size_path(path, sizeof(path), size_kb, name);
-	return fl_hostfile_number(root, path, 0);
+	fl_text_init(&text);
+	code = fl_hostfile_read(root, path, &text, &error);
+	if (code < 0 && code != -ENOENT)
+		note_failed(sample, &error);
+	value = code < 0 ? 0 : strtoull(text.data, NULL, 10);
+	fl_text_fini(&text);
+	return value;
 }
 
 static bool is_number_or_not_there(const char *root, const char *path)
@@ -169,13 +190,24 @@ static int compare_sizes(const void *a, const void *b)
 	return x->size_kb < y->size_kb ? -1 : x->size_kb > y->size_kb;
 }
 
+static void note_folder_failed(struct sample *sample, int code)
+{
+	struct fl_error error;
+
+	fl_error_set(&error, FL_ERROR_FAILED, -code, "the statistics by size cannot be read: %s", strerror(code));
+	note_failed(sample, &error);
+}
+
 static void sample_sizes(const char *root, struct sample *sample)
 {
 	char *path = fl_hostfile_path(root, "sys/kernel/mm/transparent_hugepage");
 	DIR *folder = opendir(path);
+	int code = errno;
 	struct dirent *entry;
 
 	free(path);
+	if (!folder && code != ENOENT)
+		note_folder_failed(sample, code);
 	if (!folder)
 		return;
 	while ((entry = readdir(folder)) && sample->sizes_count < SIZES_MAX) {
@@ -183,10 +215,10 @@ static void sample_sizes(const char *root, struct sample *sample)
 
 		if (sscanf(entry->d_name, "hugepages-%" SCNu64 "kB", &size->size_kb) != 1)
 			continue;
-		size->alloc = size_stat(root, size->size_kb, "anon_fault_alloc");
-		size->fallback = size_stat(root, size->size_kb, "anon_fault_fallback");
-		size->shmem_alloc = size_stat(root, size->size_kb, "shmem_alloc");
-		size->shmem_fallback = size_stat(root, size->size_kb, "shmem_fallback");
+		size->alloc = size_stat(root, size->size_kb, "anon_fault_alloc", sample);
+		size->fallback = size_stat(root, size->size_kb, "anon_fault_fallback", sample);
+		size->shmem_alloc = size_stat(root, size->size_kb, "shmem_alloc", sample);
+		size->shmem_fallback = size_stat(root, size->size_kb, "shmem_fallback", sample);
 		sample->sizes_count++;
 	}
 	closedir(folder);
@@ -431,6 +463,12 @@ static void show_span(struct watch *watch, const struct sample *from, const stru
 	show_sizes(&span);
 	show_reclaim(&span);
 	show_boosts(&span);
+	if (to->failed) {
+		start_line(&span, "missing");
+		fl_text_add(&watch->text, "%u file%s could not be read, so what they tell is wrong or missing above: %s%s",
+			    to->failed, to->failed == 1 ? "" : "s", to->failed_first, to->failed == 1 ? "" : ", ...");
+		end_line(&span);
+	}
 	if (!span.lines)
 		fl_text_add(&watch->text, "%7.1f s  nothing\n", (double)(to->time_ns - watch->first.time_ns) * 1e-9);
 }
@@ -440,11 +478,13 @@ static void show_bad_lines(struct watch *watch, const char *path)
 {
 	unsigned int line = 0, bad = 0;
 	struct fl_procline why;
+	struct fl_error error;
 	struct fl_text text;
 	char say[256];
 
 	fl_text_init(&text);
-	fl_hostfile_read(watch->options->root, path, &text, NULL);
+	if (fl_hostfile_read(watch->options->root, path, &text, &error) < 0)
+		fl_text_add(&watch->text, "%s\n", error.text);
 	for (size_t i = 0; i < text.length; i++)
 		text.data[i] = text.data[i] ? text.data[i] : '?';
 	for (char *p = text.data, *next; *p; p = next) {
@@ -488,6 +528,9 @@ static void show_missing(struct watch *watch, const struct fl_error *no_events)
 {
 	const char *before = "not in this kernel's /proc/vmstat, so not shown: ";
 
+	if (watch->first.failed)
+		fl_text_add(&watch->text, "could not be read: %s%s\n", watch->first.failed_first,
+			    watch->first.failed == 1 ? "" : ", and others");
 	show_bad_lines(watch, "proc/vmstat");
 	show_bad_lines(watch, "proc/zoneinfo");
 	show_bad_sizes(watch);

@@ -12,6 +12,31 @@
 
 #include "base/text.h"
 
+/* Files that are being written: when the program ends in the middle (memory is out), they do not stay behind. */
+static char *unfinished[8];
+static pid_t unfinished_pid;
+
+static void remove_unfinished(void)
+{
+	for (size_t i = 0; getpid() == unfinished_pid && i < sizeof(unfinished) / sizeof(unfinished[0]); i++)
+		if (unfinished[i])
+			unlink(unfinished[i]);
+}
+
+/* Replaces one entry by another; NULL is an empty one. More files than places are not remembered. */
+static void remember_unfinished(const char *from, char *to)
+{
+	if (!unfinished_pid)
+		atexit(remove_unfinished);
+	unfinished_pid = getpid();
+	for (size_t i = 0; i < sizeof(unfinished) / sizeof(unfinished[0]); i++) {
+		if (unfinished[i] == from) {
+			unfinished[i] = to;
+			return;
+		}
+	}
+}
+
 static int refuse_open(const char *path, int code, struct fl_error *reterr)
 {
 	return fl_error_set(reterr, FL_ERROR_INPUT, -code, "%s cannot be written: %s", path, strerror(code));
@@ -30,6 +55,7 @@ static int open_beside(const char *path, const struct stat *old, struct fl_outpu
 		free(temporary);
 		return refuse_open(path, code, reterr);
 	}
+	remember_unfinished(NULL, temporary);
 	mask = umask(0);
 	umask(mask);
 	/* a file system without modes may refuse: the file is then as mkostemp made it */
@@ -114,6 +140,8 @@ int fl_output_write(int fd, const char *what, const char *bytes, size_t length, 
 
 static void forget(struct fl_output *output)
 {
+	if (output->temporary)
+		remember_unfinished(output->temporary, NULL);
 	free(output->path);
 	free(output->temporary);
 	*output = (struct fl_output){ NULL, NULL, -1 };
