@@ -374,6 +374,9 @@ static void hear_guardian(struct fl_backend *vm)
 	if (said == FL_LIVE_SAID_DROPPED)
 		fl_text_add(&vm->record->log, "the host ran low on memory: the ballast was dropped%s%s\n", vm->phase[0] ? " after " : "",
 			    vm->phase);
+	else if (said == FL_LIVE_SAID_NOTHING_MORE)
+		fl_error_set(&vm->error, FL_ERROR_FAILED, -EPIPE, "the guardian process was ended by somebody: the load was ended, and "
+			     "what it had changed was put back");
 	else if (said == FL_LIVE_SAID_CRITICAL)
 		fl_error_set(&vm->error, FL_ERROR_FAILED, -ENOMEM, "the host ran out of memory (less than %llu MiB available): the load "
 			     "was ended; a smaller --scale, or --force on a machine of its own",

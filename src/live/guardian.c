@@ -1,7 +1,7 @@
 /*
  * live/guardian.c - the guardian process and how it is talked to.
  *
- * On the pipe: one struct note for each thing. Settings are written back in reverse order, vm.min_free_kbytes behind all others,
+ * On the pipe: one struct fl_live_noted for each thing. Settings are written back in reverse order, vm.min_free_kbytes behind all others,
  * and only where the value differs: a write of an equal value can have consequences too.
  */
 #include "live/guardian.h"
@@ -31,7 +31,7 @@
 #define LIFE_WAIT_MS 10000
 #define STALL_NS UINT64_C(500000000) /* all tasks stood still for half a second of one: the host is in trouble */
 
-struct note {
+struct fl_live_noted {
 	char what;
 	char path[FL_LIVE_SETTING_PATH_MAX + 96], value[FL_LIVE_SETTING_VALUE_MAX];
 };
@@ -40,7 +40,7 @@ struct keeper {
 	int from, to, life;
 	const struct fl_live_budget *budget;
 	bool watch, said_critical;
-	struct note *notes;
+	struct fl_live_noted *notes;
 	size_t count;
 	int ballast; /* pidfd; -1: none */
 	uint64_t stalled_ns;
@@ -69,7 +69,7 @@ void fl_live_close_others(const int *keep, size_t count)
 
 /* ---- undoing ---- */
 
-static void restore_setting(const struct note *note)
+static void restore_setting(const struct fl_live_noted *note)
 {
 	char now[FL_LIVE_SETTING_VALUE_MAX];
 
@@ -77,7 +77,7 @@ static void restore_setting(const struct note *note)
 		fl_live_setting_write("", note->path, note->value, NULL);
 }
 
-static bool is_min_free(const struct note *note)
+static bool is_min_free(const struct fl_live_noted *note)
 {
 	return !strcmp(note->path, "proc/sys/vm/min_free_kbytes");
 }
@@ -120,7 +120,7 @@ static void remove_group(const char *path)
 static void remove_things(const struct keeper *k)
 {
 	for (size_t i = k->count; i-- > 0;) {
-		const struct note *note = &k->notes[i];
+		const struct fl_live_noted *note = &k->notes[i];
 
 		if (note->what == FL_LIVE_NOTE_FOLDER && is_ours(note->path))
 			nftw(note->path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
@@ -194,7 +194,7 @@ static void look_at_host(struct keeper *k)
 
 /* ---- the process ---- */
 
-static void take_note(struct keeper *k, const struct note *note)
+static void take_note(struct keeper *k, const struct fl_live_noted *note)
 {
 	k->notes = fl_xrealloc(k->notes, (k->count + 1) * sizeof(*k->notes));
 	k->notes[k->count++] = *note;
@@ -203,7 +203,7 @@ static void take_note(struct keeper *k, const struct note *note)
 }
 
 /* A note, whole; false at the end of the pipe. */
-static bool read_note(const struct keeper *k, struct note *ret)
+static bool read_note(const struct keeper *k, struct fl_live_noted *ret)
 {
 	size_t got = 0;
 
@@ -243,7 +243,7 @@ static void settle_in(const struct keeper *k, int lock)
 static void __attribute__((noreturn)) guardian_main(struct keeper *k, int lock)
 {
 	struct pollfd fd = { .fd = k->from, .events = POLLIN };
-	struct note note;
+	struct fl_live_noted note;
 
 	settle_in(k, lock);
 	for (;;) {
@@ -333,10 +333,12 @@ int fl_live_guardian_start(struct fl_live_guardian *g, const struct fl_live_budg
 int fl_live_guardian_note(struct fl_live_guardian *g, enum fl_live_note what, const char *path, const char *value,
 			  struct fl_error *reterr)
 {
-	struct note note = { .what = (char)what };
+	struct fl_live_noted note = { .what = (char)what };
 
 	snprintf(note.path, sizeof(note.path), "%s", path);
 	snprintf(note.value, sizeof(note.value), "%s", value);
+	g->notes = fl_xrealloc(g->notes, (g->count + 1) * sizeof(*g->notes));
+	g->notes[g->count++] = note;
 	if (write(g->to, &note, sizeof(note)) == (ssize_t)sizeof(note)) /* below PIPE_BUF: whole or not at all */
 		return 0;
 	return fl_error_set(reterr, FL_ERROR_FAILED, -EPIPE, "the guardian process is gone; nothing is changed without it");
@@ -345,20 +347,38 @@ int fl_live_guardian_note(struct fl_live_guardian *g, enum fl_live_note what, co
 char fl_live_guardian_heard(struct fl_live_guardian *g)
 {
 	char what;
+	ssize_t n = g->from >= 0 ? read(g->from, &what, 1) : -1;
 
-	return g->from >= 0 && read(g->from, &what, 1) == 1 ? what : 0;
+	return n == 1 ? what : n == 0 ? FL_LIVE_SAID_NOTHING_MORE : 0;
+}
+
+/* The guardian did not end as it should. */
+static void undo_myself(const struct fl_live_guardian *g)
+{
+	struct keeper k = { .notes = g->notes, .count = g->count, .ballast = -1 };
+
+	restore_settings(&k);
+	remove_things(&k);
 }
 
 void fl_live_guardian_end(struct fl_live_guardian *g)
 {
-	int *fds[] = { &g->to, &g->from, &g->life, &g->lock };
+	int *fds[] = { &g->to, &g->from, &g->life, &g->lock }, status = 0;
 
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		if (*fds[i] >= 0)
 			close(*fds[i]);
 		*fds[i] = -1;
 	}
-	while (g->pid > 0 && waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
+	while (g->pid > 0 && waitpid(g->pid, &status, 0) < 0 && errno == EINTR)
 		;
+	if (g->pid > 0 && (!WIFEXITED(status) || WEXITSTATUS(status)))
+		undo_myself(g);
+	if (g->lock >= 0)
+		close(g->lock);
+	g->lock = -1;
 	g->pid = 0;
+	free(g->notes);
+	g->notes = NULL;
+	g->count = 0;
 }

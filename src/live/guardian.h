@@ -29,6 +29,7 @@ enum fl_live_note {
 #define FL_LIVE_NAME "fraglab-live-"
 
 /* What it says to the conductor. */
+#define FL_LIVE_SAID_NOTHING_MORE 'X' /* it is gone */
 #define FL_LIVE_SAID_DROPPED 'B' /* ballast was dropped: the host ran low */
 #define FL_LIVE_SAID_CRITICAL 'C' /* end the run */
 
@@ -37,6 +38,8 @@ struct fl_live_guardian {
 	int to, from; /* pipes */
 	int life;   /* write end of the life pipe: inherited by every process of the run, used by none */
 	int lock;
+	struct fl_live_noted *notes; /* what it was told, in case that it is killed */
+	size_t count;
 };
 
 /* Takes the host's lock (waiting up to wait_ms for an earlier run's guardian) and forks the guardian. Class FAILED when another
@@ -51,7 +54,8 @@ int fl_live_guardian_note(struct fl_live_guardian *g, enum fl_live_note what, co
 /* The next thing it said, or 0. Does not wait. */
 char fl_live_guardian_heard(struct fl_live_guardian *g);
 
-/* Closes the pipes and waits until it has undone everything. All other processes of the run must have ended. */
+/* Closes the pipes and waits until it has undone everything; does that itself if the guardian was killed. All other processes
+ * of the run must have ended. */
 void fl_live_guardian_end(struct fl_live_guardian *g);
 
 /* Takes the lock of the host and gives it back: -ETIMEDOUT (class FAILED) if it is not free within wait_ms. */

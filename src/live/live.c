@@ -126,6 +126,7 @@ static int make_ready(struct fl_backend *vm, const struct fl_backend_request *re
 		return error;
 	vm->has_namespace = geteuid() == 0 && unshare(CLONE_NEWNS) == 0 &&
 			    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+	signal(SIGPIPE, SIG_IGN); /* a guardian that is gone is an error, not our end */
 	set_limits();
 	find_device(vm);
 	if ((error = make_group(vm, reterr)) || (error = write_settings(vm, request, reterr)) ||
