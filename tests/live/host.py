@@ -53,7 +53,25 @@ def leftovers():
         for at, names, _ in os.walk(top):
             groups += [os.path.join(at, n) for n in names if n.startswith('fraglab-live-')]
     mounts = [line for line in (read('/proc/mounts') or '').splitlines() if 'fraglab' in line]
-    return sorted(set(folders + groups + mounts))
+    # those of a run that another one has under way are not ours
+    return sorted(path for path in set(folders + groups + mounts) if not os.path.exists('/proc/' + path.split('live-')[-1].split('-')[0]))
+
+
+def children_of(pid):
+    found = []
+    for path in glob.glob('/proc/[0-9]*/stat'):
+        text = read(path)
+        if text and int(text.rsplit(')', 1)[1].split()[1]) == pid:
+            found.append(int(path.split('/')[2]))
+    return found
+
+
+def descendants(pid):
+    found = {}
+    for child in children_of(pid):
+        found[child] = read(f'/proc/{child}/comm')
+        found.update(descendants(child))
+    return found
 
 
 def state():
@@ -90,10 +108,11 @@ def start(stay='60s'):
         process = subprocess.Popen(COMMAND + ['--set', 'stay=' + stay, '--runs', '2', '--json', os.devnull], stderr=subprocess.PIPE, text=True)
         end = time.time() + 60
         while time.time() < end and process.poll() is None:
-            if 'fl-holder' in processes().values() and read(SETTINGS[0]) == '101' and read(SETTINGS[1]) == '255' and \
-                    'fl-memory' not in processes().values() and 'fl-files' not in processes().values():
+            ours = descendants(process.pid)
+            if 'fl-holder' in ours.values() and read(SETTINGS[0]) == '101' and read(SETTINGS[1]) == '255' and \
+                    'fl-memory' not in ours.values() and 'fl-files' not in ours.values():
                 time.sleep(0.5)
-                return process, before
+                return process, (*before, descendants(process.pid))
             time.sleep(0.05)
         process.kill()
         if 'another fraglab' not in process.communicate()[1]:
@@ -101,22 +120,13 @@ def start(stay='60s'):
     raise Skip('another live run holds this host')
 
 
-def children_of(pid):
-    found = []
-    for path in glob.glob('/proc/[0-9]*/stat'):
-        text = read(path)
-        if text and int(text.rsplit(')', 1)[1].split()[1]) == pid:
-            found.append(int(path.split('/')[2]))
-    return found
-
-
 def expect_as_before(before, seconds):
     """Settings, folders, cgroups, mounts and processes as before within that time."""
     end = time.time() + seconds
     while True:
         now = state(), leftovers()
-        left = processes()
-        if now == before and not left:
+        left = {pid: name for pid, name in (before[2] if len(before) > 2 else {}).items() if read(f'/proc/{pid}/comm') == name}
+        if now == before[:2] and not left:
             return
         if time.time() > end:
             raise AssertionError(f'before {before}, now {now}, left {left}')
@@ -188,12 +198,12 @@ def test_kill_of_the_tool_puts_everything_back_by_itself():
 
 
 def test_kill_of_the_guardian_ends_the_run_which_puts_everything_back_itself():
-    process, before = start()
-    guardian = [pid for pid, name in processes().items() if name == 'fl-guardian']
+    process, before = start(stay='4s')
+    guardian = [pid for pid, name in before[2].items() if name == 'fl-guardian']
     assert len(guardian) == 1, guardian
     os.kill(guardian[0], signal.SIGKILL)
     error = process.communicate(timeout=60)[1]
-    assert process.returncode == 1 and 'guardian' in error, (process.returncode, error)
+    assert process.returncode == 1 and 'the guardian process' in error, (process.returncode, error)
     expect_as_before(before, 4)
 
 
