@@ -472,9 +472,30 @@ static bool conclude_from_lists(struct fl_diagnosis *d, const struct fl_zone_che
 	return true;
 }
 
+/*
+ * At order 0 only the watermark test can fail. A request that could not wait, beside much page cache, met a watermark
+ * and no shortage, even where the text has lost the figures.
+ */
+static bool conclude_order_0(struct fl_diagnosis *d)
+{
+	uint64_t cache = d->state ? fl_mem_values_get(&d->state->totals, "pagecache_pages") : FL_MEM_NONE, free = 0;
+
+	for (size_t i = 0; d->state && i < d->state->zones_count; i++)
+		free += fl_arith_pages(d->state->zones[i].free_blocks, d->state->zones[i].orders_count);
+	if (d->order != 0 || d->flags.can_reclaim || cache == FL_MEM_NONE || cache <= free)
+		return false;
+	conclude(d, FL_VERDICT_WATERMARK,
+		 "At order 0 only the watermark test can fail, never fragmentation, and this request could not wait until "
+		 "some of the %llukB of page cache were reclaimed. The watermarks themselves are not in the text.",
+		 fl_diagnosis_kb(d, cache));
+	return true;
+}
+
 static void conclude_untestable(struct fl_diagnosis *d, const struct fl_zone_check *check)
 {
 	if (conclude_from_lists(d, check))
+		return;
+	if (conclude_order_0(d))
 		return;
 	if (d->order == 0 && !d->flags.can_reclaim)
 		also(d, FL_VERDICT_WATERMARK);
@@ -609,9 +630,25 @@ static bool judge_order(struct fl_diagnosis *d)
 }
 
 /* A vmalloc that asks for large blocks first takes single pages when that fails (__vmalloc_node_range). */
+/* Single pages that the zones of this request can give before the test fails, without reclaim. */
+static uint64_t room_above_marks(const struct fl_diagnosis *d)
+{
+	uint64_t room = 0;
+
+	for (size_t i = 0; i < d->checks_count; i++) {
+		const struct fl_arith_test *test = &d->checks[i].test;
+		int64_t mark = (int64_t)(test->mark + (test->reserve == FL_MEM_NONE ? 0 : test->reserve));
+
+		if (d->checks[i].use == FL_ZONE_MAY_USE && d->checks[i].passes && test->usable > mark)
+			room += (uint64_t)(test->usable - mark);
+	}
+	return room;
+}
+
 static bool judge_vmalloc(struct fl_diagnosis *d)
 {
 	int order = d->order;
+	uint64_t room;
 
 	if (d->request->kind != FL_MEM_REQUEST_VMALLOC || order < 1)
 		return false;
@@ -626,8 +663,18 @@ static bool judge_vmalloc(struct fl_diagnosis *d)
 				      "judged", order);
 		return false;
 	}
-	conclude(d, FL_VERDICT_HARMLESS, "vmalloc tried blocks of order %d first; when that fails it takes single "
-					 "pages, and those are there: the caller got its memory.", order);
+	room = room_above_marks(d);
+	if (d->request->size_bytes == FL_MEM_NONE || d->request->size_bytes / d->state->page_size <= room) {
+		conclude(d, FL_VERDICT_HARMLESS, "vmalloc tried blocks of order %d first; when that fails it takes single "
+						 "pages, and those are there: the caller got its memory.", order);
+	} else {
+		also(d, FL_VERDICT_SHORTAGE);
+		conclude(d, FL_VERDICT_HARMLESS,
+			 "vmalloc tried blocks of order %d first; when that fails it takes single pages, and the first of "
+			 "them pass. But only %llukB of the %llukB that it wants lie above the watermarks: reclaim has to find "
+			 "the rest. If it does not, a second message with page order 0 follows.", order,
+			 fl_diagnosis_kb(d, room), (unsigned long long)(d->request->size_bytes / 1024));
+	}
 	fl_evidence_of_zones(d);
 	d->order = order;
 	return true;

@@ -175,6 +175,18 @@ static void add_terms(const struct fl_diagnosis *d, const struct fl_arith_test *
 			    fl_diagnosis_kb(d, test->mark + test->reserve));
 }
 
+/* Where the blocks are that the request may not take. Reserve is what kernels before 4.4 have. */
+static const char *only_in(const struct fl_arith_test *test, bool old)
+{
+	if (test->only_cma && test->only_highatomic)
+		return old ? "CMA and Reserve" : "CMA and the highatomic reserve";
+	if (test->only_cma)
+		return "CMA";
+	if (test->only_highatomic)
+		return old ? "Reserve" : "the highatomic reserve";
+	return "isolated pageblocks";
+}
+
 static void add_blocks(const struct fl_diagnosis *d, const struct fl_zone_check *check, struct fl_text *text)
 {
 	const struct fl_arith_test *test = &check->test;
@@ -193,10 +205,10 @@ static void add_blocks(const struct fl_diagnosis *d, const struct fl_zone_check 
 		fl_text_add(text, "; no free block of order %d or larger%s", d->order,
 			    check->zone->lists_incomplete ? " in the orders that were printed" : "");
 	else
-		fl_text_add(text, "; the free blocks of order %d or larger are in %s only, not for this request",
-				  d->order,
-			    test->only_cma && test->only_highatomic ? "CMA and the highatomic reserve"
-			    : test->only_cma ? "CMA" : test->only_highatomic ? "the highatomic reserve" : "isolated");
+		fl_text_add(text, "; the free blocks of order %d or larger are in %s only, %s", d->order,
+			    only_in(test, d->flags.by_order), d->flags.by_order && test->only_highatomic && !test->only_cma
+							      ? "which this kernel gives out last"
+							      : "not for this request");
 }
 
 static const char *zone_word(const struct fl_zone_check *check)

@@ -589,6 +589,37 @@ static void test_oom_killer_called_by_hand_is_harmless(void **unused)
 	fl_mem_report_fini(&report);
 }
 
+static void test_vmalloc_that_wants_more_than_lies_above_the_marks_is_not_called_served(void **unused)
+{
+	static const char text[] = "a: vmalloc error: size 14680064, page order 9, failed to allocate pages, "
+				   "mode:0xcc2(GFP_KERNEL|__GFP_HIGHMEM), nodemask=(null)\nMem-Info:\n"
+				   "Node 0 Normal free:8000kB min:6000kB low:7000kB high:8000kB managed:900000kB\n"
+				   "lowmem_reserve[]: 0 0\nNode 0 Normal: 2000*4kB (M) 0*8kB = 8000kB\n";
+	struct fl_mem_report report;
+	struct fl_diagnosis d;
+
+	read_bytes(text, strlen(text), &report);
+	fl_diagnose(&report, report.requests[0], &d);
+	assert_int_equal(d.verdict, FL_VERDICT_HARMLESS);
+	assert_true(d.also & 1u << FL_VERDICT_SHORTAGE);
+	assert_non_null(strstr(d.headline, "2000kB of the 14336kB"));
+	assert_null(strstr(d.headline, "got its memory"));
+	fl_diagnosis_fini(&d);
+	fl_mem_report_fini(&report);
+}
+
+static void test_atomic_order_0_beside_page_cache_met_a_watermark_even_without_figures(void **unused)
+{
+	static const char text[] = "Node 1 Normal: 4172*4kB (UME) 0*8kB = 16688kB\n9999999 total pagecache pages\n"
+				   "a: page allocation failure: order:0, mode:0x2080020(GFP_ATOMIC)\n";
+	struct fl_mem_report report;
+
+	read_bytes(text, strlen(text), &report);
+	assert_int_equal(report.requests_count, 1);
+	assert_int_equal(verdict_of(&report, 0), FL_VERDICT_WATERMARK);
+	fl_mem_report_fini(&report);
+}
+
 static void test_request_without_its_own_state_says_whose_it_uses(void **unused)
 {
 	struct fl_mem_report report;
@@ -843,6 +874,8 @@ int main(void)
 		cmocka_unit_test(test_figures_of_a_memory_cgroup_are_not_vmstat),
 		cmocka_unit_test(test_kill_line_alone_is_a_request),
 		cmocka_unit_test(test_oom_killer_called_by_hand_is_harmless),
+		cmocka_unit_test(test_vmalloc_that_wants_more_than_lies_above_the_marks_is_not_called_served),
+		cmocka_unit_test(test_atomic_order_0_beside_page_cache_met_a_watermark_even_without_figures),
 		cmocka_unit_test(test_request_without_its_own_state_says_whose_it_uses),
 		cmocka_unit_test(test_sum_that_does_not_agree_is_reported),
 		cmocka_unit_test(test_21_orders_and_8_kib_pages),
