@@ -64,11 +64,11 @@ int fl_mem_read_census(const char *root, struct fl_mem_report *report, struct fl
 
 	fl_text_init(&notes);
 	code = fl_census_read_noted(root, ret, &notes, reterr);
-	take_notes(&notes, report);
+	if (code == 0) {
+		take_notes(&notes, report);
+		check_helpers(root, report);
+		check_zones(ret, report);
+	}
 	fl_text_fini(&notes);
-	if (code < 0)
-		return code;
-	check_helpers(root, report);
-	check_zones(ret, report);
-	return 0;
+	return code;
 }

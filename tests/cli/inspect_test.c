@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,71 @@ static void test_json_file_and_quiet(void **unused)
 	release(&d);
 }
 
+/* Objects whose members are names of the kernel. */
+static bool is_open(const char *member)
+{
+	static const char *const open[] = { "totals", "vmstat", "meminfo", "sysctls", "thp", "settings", "stats" };
+
+	for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++)
+		if (!strcmp(open[i], member))
+			return true;
+	return false;
+}
+
+static void expect_documented(const json_t *value, const char *manual)
+{
+	const char *name;
+	json_t *member;
+	size_t i;
+
+	json_array_foreach((json_t *)value, i, member)
+		expect_documented(member, manual);
+	if (!json_is_object(value))
+		return;
+	json_object_foreach((json_t *)value, name, member) {
+		char plain[80], list[80];
+
+		snprintf(plain, sizeof(plain), "`%s`", name);
+		snprintf(list, sizeof(list), "`%s[]`", name);
+		if (!strstr(manual, plain) && !strstr(manual, list))
+			fail_msg("docs/INSPECT.md does not say what \"%s\" is", name);
+		if (!is_open(name))
+			expect_documented(member, manual);
+	}
+}
+
+static void test_every_member_of_the_json_is_documented(void **unused)
+{
+	static const char *const lines[] = { "$F inspect $X/fragmentation.txt --json -", "$F inspect $X/proc-set.txt --json -",
+					     "$F inspect $X/bad-accounting.txt --json -", "$F inspect $X/memcg.txt --json -",
+					     "$F inspect $X/trace.txt --json -", "$F inspect --json -" };
+	char *path, *manual;
+
+	assert_true(asprintf(&path, "%s/../docs/INSPECT.md", getenv("FL_TEST_ROOT")) > 0);
+	manual = golden_read(path);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct done d = shell(lines[i]);
+		json_t *document = json_loads(d.out, 0, NULL);
+
+		assert_non_null(document);
+		expect_documented(document, manual);
+		json_decref(document);
+		release(&d);
+	}
+	free(manual);
+	free(path);
+}
+
+static void test_inputs_that_are_no_dump_end_with_a_sentence(void **unused)
+{
+	expect_refusal(2, "timeout 20 $F inspect /dev/zero", "binary");
+	expect_refusal(2, "head -c 3000000 /dev/zero | tr '\\0' x >$D/long && $F inspect $D/long", "nothing in its 1 lines");
+	expect_refusal(2, "$F inspect - </dev/null", "the file is empty");
+	expect_refusal(2, "mkfifo $D/pipe; (: >$D/pipe) & timeout 20 $F inspect $D/pipe", "the file is empty");
+	expect_refusal(2, "printf 'a\\0b\\377\\n' >$D/odd && $F inspect $D/odd", "nothing in its 1 lines");
+	expect_refusal(2, "printf '\\377\\376M\\0e\\0m\\0-\\0I\\0n\\0f\\0o\\0:\\0\\n\\0' >$D/utf16 && $F inspect $D/utf16", "binary");
+}
+
 static void test_bad_input_is_a_sentence_and_status_2(void **unused)
 {
 	expect_refusal(2, "$F inspect $D/absent.txt", "absent.txt: cannot be opened: No such file");
@@ -147,6 +213,8 @@ int main(void)
 		cmocka_unit_test(test_a_dump_gives_its_verdict_on_standard_output),
 		cmocka_unit_test(test_json_alone_goes_to_standard_output),
 		cmocka_unit_test(test_json_file_and_quiet),
+		cmocka_unit_test(test_every_member_of_the_json_is_documented),
+		cmocka_unit_test(test_inputs_that_are_no_dump_end_with_a_sentence),
 		cmocka_unit_test(test_bad_input_is_a_sentence_and_status_2),
 		cmocka_unit_test(test_output_that_cannot_be_written_is_status_1),
 		cmocka_unit_test(test_partly_readable_text_is_used_with_a_warning),
