@@ -285,6 +285,8 @@ static int check_root(const char *root, struct fl_error *reterr)
 		return fl_error_input(reterr, "%s: is not a directory; expected one with proc/ and sys/, as in a "
 					      "sosreport",
 				      root);
+	if (access(root, X_OK))
+		return fl_error_set(reterr, FL_ERROR_INPUT, -errno, "%s: may not be entered: %s", root, strerror(errno));
 	return 0;
 }
 
@@ -298,6 +300,9 @@ static int found_something(const struct host_reader *reader, struct fl_error *re
 		return fl_error_set(reterr, FL_ERROR_LACKING, -ENOENT,
 				    "this host shows nothing of its memory under /proc; is it Linux, and is /proc "
 				    "mounted?");
+	if (reader->files && report->warnings_count)
+		return fl_error_input(reterr, "%s: none of its files tells about memory; the first of %zu faults: %s", reader->root,
+				      report->warnings_count, report->warnings[0].text);
 	return fl_error_input(reterr,
 			      "%s: holds no file that tells about memory; expected proc/buddyinfo, proc/zoneinfo, "
 			      "proc/vmstat or the layout of a sosreport", reader->root);

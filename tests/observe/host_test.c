@@ -307,6 +307,20 @@ static void test_files_that_are_missing_are_said_with_their_figures(void **unuse
 	}
 }
 
+static void test_host_without_any_sound_file_is_refused_with_a_reason(void **unused)
+{
+	char *root = fixture_new();
+	struct fl_mem_report report;
+	struct fl_error error;
+
+	fixture_text(root, "proc/buddyinfo", "nothing\n");
+	fl_mem_report_init(&report, "host");
+	assert_refused(fl_mem_read_host(root, &report, &error), &error, "none of its files tells about memory", "\"nothing\"",
+		       NULL);
+	fl_mem_report_fini(&report);
+	fixture_remove(root);
+}
+
 static void test_folders_that_are_missing_are_said_once(void **unused)
 {
 	char *root = sound_host();
@@ -529,6 +543,7 @@ int main(void)
 		cmocka_unit_test(test_many_bad_lines_are_said_and_then_counted),
 		cmocka_unit_test(test_file_that_was_cut_is_said),
 		cmocka_unit_test(test_files_that_are_missing_are_said_with_their_figures),
+		cmocka_unit_test(test_host_without_any_sound_file_is_refused_with_a_reason),
 		cmocka_unit_test(test_folders_that_are_missing_are_said_once),
 		cmocka_unit_test(test_census_says_which_pages_the_flags_lack),
 		cmocka_unit_test(test_pages_that_ran_below_zero_are_marked_and_never_judged),
