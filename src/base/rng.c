@@ -37,3 +37,13 @@ uint64_t fl_rng_between(struct fl_rng *rng, uint64_t low, uint64_t high)
 		return fl_rng_u64(rng);
 	return low + fl_rng_below(rng, high - low + 1);
 }
+
+void fl_rng_order(struct fl_rng *rng, uint32_t *order, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t place = (uint32_t)fl_rng_below(rng, i + 1);
+
+		order[i] = order[place];
+		order[place] = i;
+	}
+}

@@ -9,10 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/rng.h"
 #include "base/text.h"
 #include "live/wire.h"
 
@@ -107,27 +109,120 @@ static int64_t delete_files(const struct fl_live_order *o)
 	return (int64_t)o->count;
 }
 
+static void use_part(const struct fl_live_order *o, int fd, uint64_t offset, uint64_t length, char *buffer)
+{
+	if (o->verb == FL_VERB_READ_FILES)
+		read_range(fd, offset, length, buffer);
+	else
+		write_range(fd, offset, length, buffer);
+}
+
+/* One page (`stride` of the order) a system call, in random order, without readahead. */
+static void use_pages_at_random(const struct fl_live_order *o, int fd, char *buffer, struct fl_rng *rng)
+{
+	uint32_t pages = (uint32_t)((o->length + o->stride - 1) / o->stride);
+	uint32_t *order = fl_xmalloc((pages ? pages : 1) * sizeof(*order));
+
+	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+	fl_rng_order(rng, order, pages);
+	for (uint32_t i = 0; i < pages; i++) {
+		uint64_t at = order[i] * o->stride, left = o->length - at;
+
+		use_part(o, fd, o->offset + at, left < o->stride ? left : o->stride, buffer);
+	}
+	free(order);
+}
+
+/* Each file of the set, or `size` files drawn from it. */
 static int64_t use_files(const struct fl_live_order *o)
 {
 	char *buffer = fl_xcalloc(1, STEP), name[224];
+	uint64_t uses = o->size ? o->size : o->count;
 	int64_t opened = 0;
+	struct fl_rng rng;
 
-	for (uint64_t i = 0; i < o->count; i++) {
+	fl_rng_init(&rng, o->draw, "files", 0);
+	for (uint64_t i = 0; i < uses; i++) {
 		int fd;
 
-		file_name(o, i, name);
+		file_name(o, o->size ? fl_rng_below(&rng, o->count) : i, name);
 		fd = open(name, (o->verb == FL_VERB_READ_FILES ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
 		if (fd < 0)
 			continue;
 		opened++;
-		if (o->verb == FL_VERB_READ_FILES)
-			read_range(fd, o->offset, o->length, buffer);
+		if (o->flags & FL_OP_RANDOM)
+			use_pages_at_random(o, fd, buffer, &rng);
 		else
-			write_range(fd, o->offset, o->length, buffer);
+			use_part(o, fd, o->offset, o->length, buffer);
 		close(fd);
 	}
 	free(buffer);
 	return opened;
+}
+
+/* Descriptors that open_files() keeps, each with the folder of its set. */
+static struct {
+	pthread_mutex_t lock;
+	struct {
+		char path[192];
+		int fd;
+	} *file;
+	size_t count, room;
+} held = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void hold(const char *path, int fd)
+{
+	if (held.count == held.room) {
+		held.room = held.room ? 2 * held.room : 64;
+		held.file = fl_xrealloc(held.file, held.room * sizeof(*held.file));
+	}
+	snprintf(held.file[held.count].path, sizeof(held.file->path), "%s", path);
+	held.file[held.count++].fd = fd;
+}
+
+/* As many as the limit of descriptors allows, which is raised as far as may be. */
+static int64_t open_files(const struct fl_live_order *o)
+{
+	struct rlimit limit;
+	char name[224];
+	int64_t opened = 0;
+
+	pthread_mutex_lock(&held.lock);
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	for (uint64_t i = 0; i < o->count; i++) {
+		int fd;
+
+		file_name(o, i, name);
+		fd = open(name, O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			break;
+		hold(o->path, fd);
+		opened++;
+	}
+	pthread_mutex_unlock(&held.lock);
+	return opened;
+}
+
+static int64_t close_files(const struct fl_live_order *o)
+{
+	int64_t closed = 0;
+	size_t kept = 0;
+
+	pthread_mutex_lock(&held.lock);
+	for (size_t i = 0; i < held.count; i++) {
+		if (strcmp(held.file[i].path, o->path)) {
+			held.file[kept++] = held.file[i];
+			continue;
+		}
+		close(held.file[i].fd);
+		closed++;
+	}
+	held.count = kept;
+	pthread_mutex_unlock(&held.lock);
+	return closed;
 }
 
 /* A file stands in for the device (FL_OP_FILE): as long as it is asked for, and without blocks on the disk. */
@@ -279,6 +374,12 @@ void fl_live_agent_files(const struct fl_live_order *o, struct fl_live_answer *a
 	case FL_VERB_READ_FILES:
 	case FL_VERB_WRITE_FILES:
 		answer->value = use_files(o);
+		break;
+	case FL_VERB_OPEN_FILES:
+		answer->value = open_files(o);
+		break;
+	case FL_VERB_CLOSE_FILES:
+		answer->value = close_files(o);
 		break;
 	case FL_VERB_READ_DEVICE:
 		answer->value = read_device(o);

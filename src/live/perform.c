@@ -227,6 +227,8 @@ static void files_verb(struct fl_backend *vm, struct fl_live_agent *agent)
 	}
 	copy_op(op, &order);
 	order.length = op->length ? op->length : set->size - op->offset;
+	order.size = op->count; /* files to be drawn; 0: each of them */
+	order.stride = vm->host.page_bytes;
 	order.count = set->count;
 	snprintf(order.path, sizeof(order.path), "%s/s%lld", set->is_tmpfs ? vm->tmpfs : vm->folder, (long long)set->number);
 	if (op->verb == FL_VERB_DELETE_FILES)

@@ -110,30 +110,100 @@ static bool get_range(struct fl_agent *agent, const struct fl_op *op, const stru
 	return true;
 }
 
-/* Opens each file, reads or writes its range, closes it: as `ls`, `cat` or a build does. Files that were opened. */
-static int64_t use_files(struct fl_agent *agent, const struct fl_op *op)
+/* What one read() or write() asks for. */
+static void use_pages(struct fl_agent *agent, const struct fl_op *op, fl_mapping_id content, uint32_t first, uint32_t pages)
+{
+	struct fl_mem *mem = agent->vm->mem;
+
+	if (op->verb == FL_VERB_READ_FILES)
+		fl_file_read(mem, &agent->who, content, first, pages);
+	else
+		fl_file_write(mem, &agent->who, content, first, pages);
+}
+
+/* One page a system call, in random order, without readahead: until the file is deleted by somebody else. */
+static void use_pages_at_random(struct fl_agent *agent, const struct fl_op *op, uint32_t i, uint32_t first, uint32_t pages,
+				struct fl_rng *rng)
+{
+	struct fl_mem *mem = agent->vm->mem;
+	uint32_t *order = fl_xmalloc(pages * sizeof(*order));
+
+	fl_rng_order(rng, order, pages);
+	for (uint32_t k = 0; k < pages && !agent->process->dying; k++) {
+		const struct fl_thing *thing = fl_sim_thing(agent, op->handle, FL_THING_FILES);
+
+		if (!thing)
+			break;
+		fl_charge(agent->task, mem->cost->syscall);
+		fl_file_advise(mem, thing->set.content[i], true);
+		use_pages(agent, op, thing->set.content[i], first + order[k], 1);
+		fl_cond_resched(agent->task);
+	}
+	free(order);
+}
+
+/* Opens one file (only a system call if it is open), reads or writes its range, closes it. Was it opened? */
+static bool use_file(struct fl_agent *agent, const struct fl_op *op, uint32_t i, uint32_t first, uint32_t pages,
+		     struct fl_rng *rng)
 {
 	struct fl_mem *mem = agent->vm->mem;
 	struct fl_thing *thing = fl_sim_thing(agent, op->handle, FL_THING_FILES);
+	bool opened = fl_dentry_is_open(mem, thing->set.id[i]);
+
+	if (opened)
+		fl_charge(agent->task, mem->cost->syscall);
+	else
+		opened = fl_dentry_lookup(mem, &agent->who, thing->set.id[i]);
+	thing = fl_sim_thing(agent, op->handle, FL_THING_FILES);
+	if (!thing || thing->set.content[i] == FL_MAPPING_NONE)
+		return opened;
+	if (op->flags & FL_OP_RANDOM) {
+		use_pages_at_random(agent, op, i, first, pages, rng);
+	} else {
+		fl_file_advise(mem, thing->set.content[i], false);
+		use_pages(agent, op, thing->set.content[i], first, pages);
+	}
+	fl_cond_resched(agent->task);
+	return opened;
+}
+
+/* Each file of the set, or so many drawn at random: as `ls`, `cat`, a build or a server does. Files that were opened. */
+static int64_t use_files(struct fl_agent *agent, const struct fl_op *op)
+{
+	struct fl_thing *thing = fl_sim_thing(agent, op->handle, FL_THING_FILES);
 	uint32_t count = thing ? thing->set.count : 0, opened = 0, first, pages;
+	uint64_t uses = op->count ? op->count : count;
+	struct fl_rng rng;
 
 	if (!thing || !get_range(agent, op, &thing->set, &first, &pages))
 		return 0;
-	for (uint32_t i = 0; i < count && !agent->process->dying; i++) {
-		fl_mapping_id content;
+	fl_rng_init(&rng, op->draw, "files", 0);
+	for (uint64_t i = 0; i < uses && !agent->process->dying && fl_sim_thing(agent, op->handle, FL_THING_FILES); i++)
+		opened += use_file(agent, op, op->count ? (uint32_t)fl_rng_below(&rng, count) : (uint32_t)i, first, pages,
+				   &rng);
+	return opened;
+}
 
+/* Files that are open afterwards, or were closed. */
+static int64_t open_or_close_files(struct fl_agent *agent, const struct fl_op *op)
+{
+	struct fl_mem *mem = agent->vm->mem;
+	struct fl_thing *thing = fl_sim_thing(agent, op->handle, FL_THING_FILES);
+	uint32_t count = thing ? thing->set.count : 0, done = 0;
+
+	for (uint32_t i = 0; i < count && !agent->process->dying; i++) {
 		thing = fl_sim_thing(agent, op->handle, FL_THING_FILES);
 		if (!thing)
-			break; /* deleted by somebody else meanwhile */
-		content = thing->set.content[i];
-		opened += fl_dentry_lookup(mem, &agent->who, thing->set.id[i]);
-		if (content != FL_MAPPING_NONE && op->verb == FL_VERB_READ_FILES)
-			fl_file_read(mem, &agent->who, content, first, pages);
-		else if (content != FL_MAPPING_NONE)
-			fl_file_write(mem, &agent->who, content, first, pages);
+			break;
+		if (op->verb == FL_VERB_OPEN_FILES) {
+			done += fl_dentry_open(mem, &agent->who, thing->set.id[i]);
+		} else {
+			done += fl_dentry_is_open(mem, thing->set.id[i]);
+			fl_dentry_close(mem, &agent->who, thing->set.id[i]);
+		}
 		fl_cond_resched(agent->task);
 	}
-	return opened;
+	return done;
 }
 
 /* The block device itself: its page cache is asked for with an Unmovable mask. Bytes read. */
@@ -232,6 +302,9 @@ int64_t fl_sim_file_verb(struct fl_agent *agent, const struct fl_op *op)
 	case FL_VERB_READ_FILES:
 	case FL_VERB_WRITE_FILES:
 		return use_files(agent, op);
+	case FL_VERB_OPEN_FILES:
+	case FL_VERB_CLOSE_FILES:
+		return open_or_close_files(agent, op);
 	case FL_VERB_READ_DEVICE:
 		return read_device(agent, op);
 	case FL_VERB_PIPES:

@@ -47,8 +47,11 @@ enum fl_verb {
 	/* files and devices */
 	FL_VERB_CREATE_FILES, /* `count` files of `size` bytes, FL_OP_TMPFS or ext4; result: a set of files */
 	FL_VERB_DELETE_FILES,
-	FL_VERB_READ_FILES,   /* each file of the set, or the range of each */
-	FL_VERB_WRITE_FILES,
+	FL_VERB_READ_FILES,   /* each file of the set, or `count` files drawn with repetition; all of it or the range. FL_OP_RANDOM: by
+			       * pages in random order, without readahead (POSIX_FADV_RANDOM). Result: files */
+	FL_VERB_WRITE_FILES,  /* the same */
+	FL_VERB_OPEN_FILES,   /* each file of the set, until it is closed or deleted; result: files that are open */
+	FL_VERB_CLOSE_FILES,
 	FL_VERB_READ_DEVICE,  /* `length` bytes of the raw block device from `offset` on */
 	/* channels: memory of the kernel */
 	FL_VERB_PIPES,        /* `count` pipes that hold `size` bytes each; result: a channel set */

@@ -8,6 +8,7 @@
 
 struct file {
 	fl_object dentry, inode;
+	fl_object filp; /* FL_OBJECT_NONE: not open */
 	uint32_t mapping; /* UINT32_MAX: none */
 	uint8_t fs;
 	bool live;
@@ -38,6 +39,7 @@ static enum fl_evict evict_dentry(struct fl_mem *mem, struct fl_caller *who, fl_
 
 	if (!file->live || file->dentry != object)
 		return FL_EVICT_STALE;
+	FL_ASSERT(file->filp == FL_OBJECT_NONE); /* the dentry of an open file is not on the LRU */
 	file->dentry = FL_OBJECT_NONE;
 	fl_slab_lru_add(mem, file->inode, tag);
 	return FL_EVICT_FREE;
@@ -97,8 +99,8 @@ uint32_t fl_dentry_create(struct fl_mem *mem, struct fl_caller *who, enum fl_fs 
 	uint32_t id = fl_pool_get(&mem->dcache->files);
 	struct file *file = file_of(mem, id);
 
-	*file = (struct file){ .dentry = FL_OBJECT_NONE, .inode = FL_OBJECT_NONE, .mapping = UINT32_MAX, .fs = fs,
-			       .live = true };
+	*file = (struct file){ .dentry = FL_OBJECT_NONE, .inode = FL_OBJECT_NONE, .filp = FL_OBJECT_NONE,
+			       .mapping = UINT32_MAX, .fs = fs, .live = true };
 	fl_charge(who->task, mem->cost->file_open);
 	if (!instantiate(mem, who, file)) {
 		fl_dentry_delete(mem, who, id);
@@ -125,11 +127,49 @@ bool fl_dentry_lookup(struct fl_mem *mem, struct fl_caller *who, uint32_t id)
 	return true;
 }
 
+bool fl_dentry_open(struct fl_mem *mem, struct fl_caller *who, uint32_t id)
+{
+	struct file *file = file_of(mem, id);
+	fl_object filp;
+
+	if (file->filp != FL_OBJECT_NONE)
+		return true;
+	filp = fl_slab_alloc(mem, who, FL_SLAB_filp, FL_GFP_KERNEL | FL_GFP_ACCOUNT);
+	if (filp == FL_OBJECT_NONE)
+		return false;
+	if (!file->live || !fl_dentry_lookup(mem, who, id) || file->filp != FL_OBJECT_NONE) {
+		fl_slab_free(mem, who, filp);
+		return file->live && file->filp != FL_OBJECT_NONE;
+	}
+	file->filp = filp;
+	fl_slab_lru_del(mem, file->dentry);
+	return true;
+}
+
+void fl_dentry_close(struct fl_mem *mem, struct fl_caller *who, uint32_t id)
+{
+	struct file *file = file_of(mem, id);
+
+	if (file->filp == FL_OBJECT_NONE)
+		return;
+	fl_charge(who->task, mem->cost->syscall);
+	fl_slab_free(mem, who, file->filp);
+	file->filp = FL_OBJECT_NONE;
+	if (file->fs != FL_FS_TMPFS)
+		fl_slab_lru_add(mem, file->dentry, id);
+}
+
+bool fl_dentry_is_open(const struct fl_mem *mem, uint32_t id)
+{
+	return file_of(mem, id)->filp != FL_OBJECT_NONE;
+}
+
 void fl_dentry_delete(struct fl_mem *mem, struct fl_caller *who, uint32_t id)
 {
 	struct file *file = file_of(mem, id);
 
 	FL_ASSERT(file->live);
+	fl_dentry_close(mem, who, id);
 	fl_slab_free(mem, who, file->dentry);
 	fl_slab_free(mem, who, file->inode);
 	file->live = false;

@@ -17,7 +17,12 @@ enum fl_fs { FL_FS_TMPFS, FL_FS_EXT4, FL_FS_XFS };
 uint32_t fl_dentry_create(struct fl_mem *mem, struct fl_caller *who, enum fl_fs fs);
 /* Opens and closes it: allocates again what was shrunk. False: no memory. May switch. */
 bool fl_dentry_lookup(struct fl_mem *mem, struct fl_caller *who, uint32_t file);
-/* unlink(): frees what it has. */
+/* open() that lasts: takes a struct file (Unmovable) and pins dentry and inode until fl_dentry_close(); nothing if it is
+ * open. False: no memory. May switch. */
+bool fl_dentry_open(struct fl_mem *mem, struct fl_caller *who, uint32_t file);
+void fl_dentry_close(struct fl_mem *mem, struct fl_caller *who, uint32_t file); /* nothing if it is not open */
+bool fl_dentry_is_open(const struct fl_mem *mem, uint32_t file);
+/* unlink(), of an open one after close(): frees what it has. */
 void fl_dentry_delete(struct fl_mem *mem, struct fl_caller *who, uint32_t file);
 bool fl_dentry_is_cached(const struct fl_mem *mem, uint32_t file);
 /* Ties it to a page cache: its inode cannot be shrunk while the file has cached pages (asks `pages`, set once). */

@@ -115,6 +115,11 @@ enum fl_mapping_type fl_file_type(const struct fl_mem *mem, fl_mapping_id id)
 	return fl_mapping_of(mem, id)->type;
 }
 
+void fl_file_advise(struct fl_mem *mem, fl_mapping_id id, bool random)
+{
+	fl_mapping_of(mem, id)->ra.random = random;
+}
+
 fl_gfp fl_mapping_gfp(const struct fl_mapping *m)
 {
 	return m->type == FL_MAPPING_BLOCKDEV ? FL_GFP_USER : FL_GFP_HIGHUSER_MOVABLE;
@@ -404,7 +409,7 @@ uint32_t fl_file_read(struct fl_mem *mem, struct fl_caller *who, fl_mapping_id i
 		fl_charge(who->task, mem->cost->page_cache_lookup + mem->cost->read_copy_4k);
 		fl_folio_mark_accessed(mem, who, pfn);
 		m->ra.prev_index = index + done;
-		if (fl_readahead_is_mark(m, index + done))
+		if (fl_readahead_is_mark(m, index + done) && !m->ra.random)
 			fl_readahead_async(mem, who, m, index + done, pages - done);
 		fl_cond_resched(who->task);
 	}

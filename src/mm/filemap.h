@@ -34,6 +34,8 @@ uint32_t fl_file_pages(const struct fl_mem *mem, fl_mapping_id id);  /* size */
 uint32_t fl_file_cached(const struct fl_mem *mem, fl_mapping_id id); /* nrpages */
 enum fl_mapping_type fl_file_type(const struct fl_mem *mem, fl_mapping_id id);
 
+/* posix_fadvise(): POSIX_FADV_RANDOM, or NORMAL again. A file stands for its only open descriptor. */
+void fl_file_advise(struct fl_mem *mem, fl_mapping_id id, bool random);
 /* filemap_read(): copies [index, index + pages) to user memory through the cache, with readahead; pages read (less on
  * an allocation failure or at the end of file). May switch. */
 uint32_t fl_file_read(struct fl_mem *mem, struct fl_caller *who, fl_mapping_id id, uint32_t index, uint32_t pages);

@@ -31,6 +31,7 @@ struct fl_readahead {
 	uint32_t start, size, async_size;
 	uint32_t prev_index; /* last page read; UINT32_MAX: none */
 	uint32_t mmap_miss;
+	bool random; /* FMODE_RANDOM: only what is asked for */
 };
 #define FL_RA_PAGES_KB 128 /* read_ahead_kb of block devices */
 

@@ -109,7 +109,9 @@ void fl_readahead_sync(struct fl_mem *mem, struct fl_caller *who, struct fl_mapp
 		read_one(mem, who, m, index);
 		return;
 	}
-	if (index == 0 || req > max || index - ra->prev_index <= 1) {
+	if (ra->random) { /* force_page_cache_ra() */
+		read_range(mem, who, m, index, req < max ? req : max);
+	} else if (index == 0 || req > max || index - ra->prev_index <= 1) {
 		ra->start = index;
 		ra->size = fl_readahead_init_size(req, max);
 		ra->async_size = ra->size > req ? ra->size - req : ra->size >> 1;

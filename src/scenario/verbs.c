@@ -47,7 +47,8 @@ static struct fl_op *begin_op(lua_State *L, enum fl_verb verb)
 
 static int yield_op(lua_State *L, struct fl_op *op)
 {
-	if (op->flags & FL_OP_RANDOM || op->verb == FL_VERB_DISCARD || op->verb == FL_VERB_REFAULT)
+	if (op->flags & FL_OP_RANDOM || op->verb == FL_VERB_DISCARD || op->verb == FL_VERB_REFAULT ||
+	    (op->verb == FL_VERB_READ_FILES && op->count) || (op->verb == FL_VERB_WRITE_FILES && op->count))
 		op->draw = fl_rng_u64(&fl_body_of(L, "")->rng);
 	return lua_yieldk(L, 0, (lua_KContext)op->verb, resume_verb);
 }
@@ -135,12 +136,15 @@ static bool get_field(lua_State *L, int arg, const char *key, uint64_t *to)
 	return true;
 }
 
-/* An optional table { offset, length, stride, size, read, random }. */
+/* An optional table { offset, length, stride, size, read, random }, of files { offset, length, random, files }. */
 static void check_range(lua_State *L, int arg, struct fl_op *op)
 {
-	static const char *const keys[] = { "offset", "length", "stride", "size", "read", "random", "modify",
-					    "passes", "pattern", "tlb", "mhz", "access_mcycles", "l2_mcycles", "walk_mcycles" };
-	const size_t entries = op->verb == FL_VERB_ACCESS ? 14 : 7;
+	static const char *const memory_keys[] = { "offset", "length", "stride", "size", "read", "random", "modify", "passes",
+						   "pattern", "tlb", "mhz", "access_mcycles", "l2_mcycles", "walk_mcycles" };
+	static const char *const file_keys[] = { "offset", "length", "random", "files" };
+	const bool is_file = op->verb == FL_VERB_READ_FILES || op->verb == FL_VERB_WRITE_FILES;
+	const char *const *keys = is_file ? file_keys : memory_keys;
+	const size_t entries = is_file ? 4 : op->verb == FL_VERB_ACCESS ? 14 : 7;
 	char hint[128];
 
 	if (lua_isnoneornil(L, arg))
@@ -160,8 +164,8 @@ static void check_range(lua_State *L, int arg, struct fl_op *op)
 	get_field(L, arg, "length", &op->length);
 	get_field(L, arg, "stride", &op->stride);
 	get_field(L, arg, "size", &op->size);
-	if (entries > 7)
-		get_field(L, arg, "passes", &op->count);
+	if (is_file || op->verb == FL_VERB_ACCESS)
+		get_field(L, arg, is_file ? "files" : "passes", &op->count);
 	lua_getfield(L, arg, "read");
 	lua_getfield(L, arg, "random");
 	lua_getfield(L, arg, "modify");
@@ -442,6 +446,16 @@ static int verb_delete_files(lua_State *L)
 	return handle_verb(L, FL_VERB_DELETE_FILES);
 }
 
+static int verb_open_files(lua_State *L)
+{
+	return handle_verb(L, FL_VERB_OPEN_FILES);
+}
+
+static int verb_close_files(lua_State *L)
+{
+	return handle_verb(L, FL_VERB_CLOSE_FILES);
+}
+
 static int verb_read_files(lua_State *L)
 {
 	return range_verb(L, FL_VERB_READ_FILES);
@@ -641,7 +655,7 @@ static const luaL_Reg functions[] = {
 	{ "touch", verb_touch }, { "access", verb_access }, { "discard", verb_discard }, { "refault", verb_refault }, { "advise", verb_advise },
 	{ "mlock", verb_mlock }, { "munlock", verb_munlock }, { "huge_pages", verb_huge_pages },
 	{ "resident", verb_resident }, { "create_files", verb_create_files }, { "delete_files", verb_delete_files },
-	{ "read_files", verb_read_files }, { "write_files", verb_write_files }, { "read_device", verb_read_device },
+	{ "open_files", verb_open_files }, { "close_files", verb_close_files }, { "read_files", verb_read_files }, { "write_files", verb_write_files }, { "read_device", verb_read_device },
 	{ "pipes", verb_pipes }, { "sockets", verb_sockets }, { "close", verb_close }, { "set", verb_set },
 	{ "compact", verb_compact }, { "drop_caches", verb_drop_caches }, { "drain", verb_drain },
 	{ "sample", verb_sample }, { "clock", verb_clock }, { "record", call_record }, { "uniform", sample_uniform },

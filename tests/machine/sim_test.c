@@ -352,6 +352,37 @@ static void test_contents_of_files_and_devices_are_cached(void **state)
 	fl_record_fini(&record);
 }
 
+static void test_files_drawn_and_read_at_random_bring_their_own_pages_only(void **state)
+{
+	static const struct fl_op ops[] = {
+		{ FL_VERB_CREATE_FILES, .count = 100, .size = 65536 },
+		{ FL_VERB_OPEN_FILES, .handle = -1 },
+		{ FL_VERB_READ_FILES, .handle = -1, .offset = 16384, .length = 16384, .flags = FL_OP_RANDOM, .draw = 5 },
+		{ FL_VERB_SAMPLE, .name = "a" },
+		{ FL_VERB_WRITE_FILES, .handle = -1, .count = 30, .offset = 0, .length = 4096, .draw = 6 },
+		{ FL_VERB_SAMPLE, .name = "b" },
+		{ FL_VERB_CLOSE_FILES, .handle = -1 },
+		{ FL_VERB_CLOSE_FILES, .handle = -1 },
+		{ FL_VERB_DELETE_FILES, .handle = -1 },
+		{ FL_VERB_OPEN_FILES, .handle = -1 },
+	};
+	struct list list = LIST(ops);
+	struct fl_record record;
+	double drawn;
+
+	run_well((struct run_wish){ NEVER }, &list, &record);
+	assert_int_equal(list.outcome[1].value, 100);
+	assert_int_equal(list.outcome[2].value, 100);
+	assert_true(value_of(&record, "pages_file", "a") == 400);
+	assert_int_equal(list.outcome[4].value, 30);
+	drawn = value_of(&record, "pages_file", "b") - 400; /* with repetition */
+	assert_true(drawn > 20 && drawn <= 30);
+	assert_int_equal(list.outcome[6].value, 100);
+	assert_int_equal(list.outcome[7].value, 0);
+	assert_true(list.refused[0] != 0); /* deleted */
+	fl_record_fini(&record);
+}
+
 static void test_swap_takes_what_memory_cannot(void **state)
 {
 	static const struct fl_op ops[] = {
@@ -472,6 +503,7 @@ int main(void)
 		cmocka_unit_test(test_scenario_that_stands_still_is_ended),
 		cmocka_unit_test(test_pipes_sockets_and_files_take_kernel_memory),
 		cmocka_unit_test(test_contents_of_files_and_devices_are_cached),
+		cmocka_unit_test(test_files_drawn_and_read_at_random_bring_their_own_pages_only),
 		cmocka_unit_test(test_swap_takes_what_memory_cannot),
 		cmocka_unit_test(test_settings_of_kernel_and_scenario_are_in_force),
 		cmocka_unit_test(test_free_count_gap_by_guard_accounting),

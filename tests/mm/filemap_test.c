@@ -91,6 +91,24 @@ static void test_a_page_read_at_random_brings_no_neighbours(void **state)
 	fixture_done(&f);
 }
 
+static void test_a_file_advised_to_be_read_at_random_gets_no_readahead(void **state)
+{
+	struct fixture f = { 0 };
+	fl_mapping_id id;
+
+	(void)state;
+	reclaim_boot(&f, BASE_73, 64, 0);
+	id = fl_file_create(f.mem, FL_MAPPING_REGULAR, NULL, 64);
+	fl_file_advise(f.mem, id, true);
+	for (uint32_t i = 0; i < 4; i++)
+		fl_file_read(f.mem, &f.who, id, i, 1);
+	assert_int_equal(fl_file_cached(f.mem, id), 4);
+	fl_file_advise(f.mem, id, false);
+	fl_file_read(f.mem, &f.who, id, 4, 1);
+	assert_true(fl_file_cached(f.mem, id) > 5);
+	fixture_done(&f);
+}
+
 static void test_a_sequential_reader_stays_ahead_by_a_window(void **state)
 {
 	struct fixture f = { 0 };
@@ -477,6 +495,7 @@ int main(void)
 		cmocka_unit_test(test_written_pages_have_a_buffer_head_while_they_are_cached),
 		cmocka_unit_test(test_windows_of_readahead_grow_to_32_pages),
 		cmocka_unit_test(test_a_page_read_at_random_brings_no_neighbours),
+		cmocka_unit_test(test_a_file_advised_to_be_read_at_random_gets_no_readahead),
 		cmocka_unit_test(test_a_sequential_reader_stays_ahead_by_a_window),
 		cmocka_unit_test(test_a_read_ends_at_the_end_of_the_file),
 		cmocka_unit_test(test_eviction_leaves_a_shadow_and_the_next_read_refaults),

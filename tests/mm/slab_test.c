@@ -237,6 +237,32 @@ static void test_shrinker_takes_oldest_dentries_first_and_spares_referenced_ones
 	fixture_done(&f);
 }
 
+static void test_open_files_keep_dentry_and_inode_and_a_struct_file(void **state)
+{
+	uint32_t file[20];
+
+	start("7.3", 16, 1);
+	for (unsigned int i = 0; i < 20; i++) {
+		file[i] = fl_dentry_create(f.mem, &f.who, FL_FS_EXT4);
+		if (i % 2)
+			assert_true(fl_dentry_open(f.mem, &f.who, file[i]) && fl_dentry_open(f.mem, &f.who, file[i]));
+	}
+	assert_int_equal(stat_of(FL_SLAB_filp).active_objects, 10);
+	assert_int_equal(fl_dcache_count(f.mem), 10);
+	assert_int_equal(fl_dcache_shrink(f.mem, &f.who, 40), 10);
+	assert_int_equal(fl_icache_shrink(f.mem, &f.who, 40), 10);
+	for (unsigned int i = 0; i < 20; i++)
+		assert_true(fl_dentry_is_cached(f.mem, file[i]) == (i % 2 == 1));
+	fl_dentry_close(f.mem, &f.who, file[1]);
+	assert_false(fl_dentry_is_open(f.mem, file[1]));
+	assert_int_equal(fl_dcache_shrink(f.mem, &f.who, 40), 1);
+	fl_mem_check(f.mem);
+	for (unsigned int i = 0; i < 20; i++)
+		fl_dentry_delete(f.mem, &f.who, file[i]);
+	assert_int_equal(stat_of(FL_SLAB_filp).active_objects, 0);
+	fixture_done(&f);
+}
+
 static uint32_t pages_of_mapping(const struct fl_mem *mem, uint32_t mapping)
 {
 	return mapping == 7 ? 3 : 0;
@@ -309,6 +335,7 @@ int main(void)
 		cmocka_unit_test(test_sheaves_hold_freed_objects_and_their_slabs),
 		cmocka_unit_test(test_tmpfs_files_are_pinned_and_press_as_unmovable),
 		cmocka_unit_test(test_shrinker_takes_oldest_dentries_first_and_spares_referenced_ones_once),
+		cmocka_unit_test(test_open_files_keep_dentry_and_inode_and_a_struct_file),
 		cmocka_unit_test(test_inode_with_cached_pages_is_passed),
 		cmocka_unit_test(test_random_files_keep_all_invariants),
 	};

@@ -17,7 +17,7 @@ struct small {
 static const struct small smalls[] = {
 	{ "guard-pages", 4096, { "load=64M", "settle=20s" } },
 	{ "fault-storm", 256, { "storm=32M", "pipes=500", "fill=75" } },
-	{ "thpchallenge", 512, { "threads=1,2", "load=busy", "warm=100ms" } },
+	{ "thpchallenge", 512, { "threads=1,2", "load=busy" } },
 	{ "kernel-build", 1024, { "jobs=20", "rounds=2", "system=300M", "cached=512M" } },
 	{ "type-pressure", 1024, { "rounds=2", "rest=100ms" } },
 	{ "steal-census", 512, { "hog=2200M" } },
@@ -176,10 +176,10 @@ static void test_thpchallenge_measures_the_disk_the_faults_and_the_reserve(void 
 {
 	struct fl_record base = record_of(2, "7.3"), patched = record_of(2, "7.3+no-thp-min-free");
 
-	/* 16 MB/s per 64 KiB at the least: four readers, 500 us for each of at most two requests */
-	assert_true(value_of(&base, "read_gib_s", "all") > 0.05 && value_of(&base, "read_gib_s", "all") < 0.5);
-	/* 768 MiB at 500 MB/s, less what may stay dirty, and as long again */
-	assert_true(value_of(&base, "elapsed_s", "all") > 2 && value_of(&base, "elapsed_s", "all") < 4);
+	/* four readers, 173 us for each page that is not cached, and on so small a machine soon whole sets are */
+	assert_true(value_of(&base, "read_gib_s", "all") > 0.09 && value_of(&base, "read_gib_s", "all") < 1.5);
+	/* as long as 768 MiB take to write at 260 MB/s, less what may stay dirty, and the faults; 5 s until the readers are gone */
+	assert_true(value_of(&base, "elapsed_s", "all") > 7 && value_of(&base, "elapsed_s", "all") < 10);
 	assert_true(value_of(&base, "cpu_busy_pct", "all") > 99);
 	assert_true(value_of(&base, "faults", "t1") == 102 && value_of(&base, "faults", "t2") == 102);
 	assert_true(value_of(&base, "faults", "all") == 204);
