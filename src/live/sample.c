@@ -291,9 +291,30 @@ static void add_zones(struct fl_record *r, const char *phase, const struct fl_me
 
 /* ---- census ---- */
 
+/*
+ * Pages that nothing identifies are on per-CPU lists, most of them, or kernel memory. In blocks they count as per-CPU, so a
+ * block holds unmovable pages when a page of it is known to be; in sums, what exceeds the per-CPU pages is kernel memory.
+ */
+static uint64_t move_unidentified(struct fl_census *census)
+{
+	uint64_t unidentified = 0, pcp = 0;
+
+	for (size_t i = 0; i < census->blocks_count; i++) {
+		struct fl_census_block *block = &census->blocks[i];
+
+		unidentified += block->unidentified;
+		block->pages[FL_CENSUS_KERNEL] -= block->unidentified;
+		block->pages[FL_CENSUS_PCP] += block->unidentified;
+		block->unidentified = 0;
+	}
+	for (unsigned int z = 0; z < census->zones_count; z++)
+		pcp += census->zones[z].pcp;
+	return unidentified > pcp ? unidentified - pcp : 0;
+}
+
 static void add_census_counts(struct fl_record *r, const char *phase, const struct fl_census_counts *c, uint64_t other_types)
 {
-	static const char *const class_names[FL_CENSUS_CLASSES] = { "free", NULL, "anon", "huge", "file", "mlocked",
+	static const char *const class_names[FL_CENSUS_CLASSES] = { "free", "pcp", "anon", "huge", "file", "mlocked",
 								    "driver", NULL, "pgtable", "slab", "kernel" };
 	uint64_t least = c->unmovable_pageblocks > other_types ? c->unmovable_pageblocks - other_types : 0;
 
@@ -301,9 +322,7 @@ static void add_census_counts(struct fl_record *r, const char *phase, const stru
 	add(r, phase, "pageblocks", (double)least, "polluted_pageblocks_least");
 	add(r, phase, "pageblocks", (double)c->unmovable_pageblocks, "unmovable_pageblocks");
 	add(r, phase, "pageblocks", (double)c->mixed_pageblocks, "mixed_pageblocks");
-	add(r, phase, "pageblocks", (double)c->unsure_pageblocks, "unsure_pageblocks");
 	add(r, phase, "pages", (double)c->unmovable_pages, "unmovable_pages");
-	add(r, phase, "pages", (double)c->unidentified_pages, "unidentified_pages");
 	add(r, phase, "pages", (double)c->movable_pages, "movable_pages");
 	add_unknown(r, phase, "pages", "polluting_pages");
 	add_unknown(r, phase, "pages", "stray_movable_pages");
@@ -318,17 +337,22 @@ static void add_census(struct fl_live_sampler *s, struct fl_record *r, const cha
 {
 	struct fl_census_counts counts;
 	struct fl_census census;
-	uint64_t pcp = 0;
+	uint64_t unsure, kernel;
 
 	if (s->no_census || fl_census_read_live(s->root, &census, NULL)) {
 		s->no_census = true;
 		return;
 	}
 	fl_census_count(&census, FL_CENSUS_ALL_ZONES, &counts);
-	for (unsigned int z = 0; z < census.zones_count; z++)
-		pcp += census.zones[z].pcp;
+	unsure = counts.unsure_pageblocks;
+	kernel = move_unidentified(&census);
+	fl_census_count(&census, FL_CENSUS_ALL_ZONES, &counts);
 	fl_census_free(&census);
-	add(r, phase, "pages", (double)pcp, "pages_pcp");
+	counts.class_pages[FL_CENSUS_PCP] -= kernel;
+	counts.class_pages[FL_CENSUS_KERNEL] += kernel;
+	counts.unmovable_pages += kernel;
+	add(r, phase, "pageblocks", (double)unsure, "unsure_pageblocks");
+	add(r, phase, "pages", (double)kernel, "unidentified_pages");
 	add_census_counts(r, phase, &counts, other_types);
 }
 
