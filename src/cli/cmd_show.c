@@ -6,7 +6,7 @@
 #include "report/table.h"
 #include "stats/compare.h"
 
-static const char *const formats[] = { "table", "csv", "mail", "mmtests", "json", NULL };
+static const char *const formats[] = { FL_CLI_FORMATS, "json", NULL };
 static const struct fl_option options[] = {
 	{ .name = "csv", .kind = FL_OPTION_FLAG, .help = "one line for each metric, kernel and run; as --format csv" },
 	{ .name = "format", .kind = FL_OPTION_CHOICE, .value_name = "table|csv|mail|mmtests|json", .choices = formats,
@@ -51,16 +51,10 @@ static int run_show(const struct fl_command *self, int argc, char **argv)
 	fl_stats_compare_result(&result);
 	format = fl_option_is(&set, "csv") ? "csv" : fl_option_text(&set, "format");
 	fl_text_init(&text);
-	if (!strcmp(format, "csv"))
-		fl_report_csv(&result, &text);
-	else if (!strcmp(format, "mail"))
-		fl_report_mail(&result, &text);
-	else if (!strcmp(format, "json"))
+	if (!strcmp(format, "json"))
 		fl_result_write_json(&result, &text);
-	else if (!strcmp(format, "mmtests"))
-		fl_report_mmtests(&result, &text);
 	else
-		fl_report_table(&result, fl_cli_table_flags(&set), &text);
+		fl_report_as(&result, format, fl_cli_table_flags(&set), &text);
 	status = fl_cli_print(&text);
 	fl_text_fini(&text);
 	fl_result_fini(&result);

@@ -11,6 +11,7 @@
 
 #include "base/size.h"
 
+const char *const fl_cli_formats[] = { FL_CLI_FORMATS, NULL };
 const char *const fl_cli_backends[] = { "sim", "live", NULL };
 
 static int parse_runs(struct fl_cli_experiment *e, const char *text, struct fl_error *reterr)
@@ -209,6 +210,8 @@ int fl_cli_experiment_init(struct fl_cli_experiment *e, const struct fl_option_s
 	*e = (struct fl_cli_experiment){ .line = line, .json.fd = -1, .trace.fd = -1, .png.fd = -1 };
 	e->command = quote_line(argc, argv);
 	e->scenario_word = scenario;
+	if (fl_option_is(line, "map") && strcmp(fl_option_text(line, "format"), "table"))
+		return fl_error_input(reterr, "--map draws below the tables; --format %s has none", fl_option_text(line, "format"));
 	if ((r = check_backend(line, reterr)) < 0 || (r = fl_cli_model.scenario_load(scenario, &e->scenario, reterr)) < 0)
 		return r;
 	if ((r = parse_runs(e, fl_option_text(line, "runs"), reterr)) < 0 || (r = take_kernels(e, reterr)) < 0 ||

@@ -42,6 +42,8 @@
 	  .help = "tunable of every kernel, as in vm.swappiness=10" }, \
 	{ .name = "json", .kind = FL_OPTION_STRING, .value_name = "FILE", .category = "Output", \
 	  .help = "stores the result document; - is standard output, and nothing else is printed there" }, \
+	{ .name = "format", .kind = FL_OPTION_CHOICE, .value_name = "table|csv|mail|mmtests", .choices = fl_cli_formats, \
+	  .default_text = "table", .category = "Output", .help = "how to print" }, \
 	{ .name = "counters", .kind = FL_OPTION_FLAG, .category = "Output", \
 	  .help = "all metrics in the tables, not only the headline ones" }, \
 	{ .name = "stats", .kind = FL_OPTION_FLAG, .category = "Output", \
@@ -56,6 +58,8 @@
 	  .help = "no progress line, no log, and with --json no tables" }
 
 extern const char *const fl_cli_backends[];
+#define FL_CLI_FORMATS "table", "csv", "mail", "mmtests" /* those of fl_report_as() */
+extern const char *const fl_cli_formats[];
 
 enum { FL_CLI_RUNS_MAX = 10000, FL_CLI_RUNS_AUTO_FIRST = 4, FL_CLI_RUNS_AUTO_MAX = 128 };
 

@@ -318,7 +318,7 @@ static int print_tables(const struct fl_cli_experiment *e, const struct fl_pool_
 	    e->trace.fd == STDOUT_FILENO || e->png.fd == STDOUT_FILENO)
 		return 0;
 	fl_text_init(&text);
-	fl_report_table(result, fl_cli_table_flags(e->line), &text);
+	fl_report_as(result, fl_option_text(e->line, "format"), fl_cli_table_flags(e->line), &text);
 	if (fl_option_is(e->line, "map"))
 		fl_cli_experiment_draw_maps(e, outcomes, &text);
 	status = fl_cli_print(&text);

@@ -191,3 +191,15 @@ void fl_report_columns(const char *rows, struct fl_text *to)
 		rows += length + (rows[length] != '\0');
 	}
 }
+
+void fl_report_as(const struct fl_result *result, const char *format, unsigned int show, struct fl_text *to)
+{
+	if (!strcmp(format, "csv"))
+		fl_report_csv(result, to);
+	else if (!strcmp(format, "mail"))
+		fl_report_mail(result, to);
+	else if (!strcmp(format, "mmtests"))
+		fl_report_mmtests(result, to);
+	else
+		fl_report_table(result, show, to);
+}

@@ -30,6 +30,9 @@ void fl_report_csv(const struct fl_result *result, struct fl_text *to);
 /* Plain text to paste into a mail: what ran, one line for each headline metric and phase, how to run it again. */
 void fl_report_mail(const struct fl_result *result, struct fl_text *to);
 
+/* The one that `format` names: table (which shows what `show` says), csv, mail, mmtests. */
+void fl_report_as(const struct fl_result *result, const char *format, unsigned int show, struct fl_text *to);
+
 /* Rows of cells divided by tabs, aligned in columns; the last column is wrapped at 80 columns. */
 void fl_report_columns(const char *rows, struct fl_text *to);
 

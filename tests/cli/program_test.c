@@ -159,6 +159,31 @@ static void test_stored_result_prints_as_it_did(void **state)
 	unlink("stored.tmp");
 }
 
+static void test_formats_print_what_show_prints_of_the_stored_result(void **state)
+{
+	static const char *const formats[] = { "table", "csv", "mail", "mmtests" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+		char line[128];
+		struct done a, b;
+
+		snprintf(line, sizeof(line), "fraglab compare steady" PAIR "--json format.tmp --format %s", formats[i]);
+		a = shell(line);
+		snprintf(line, sizeof(line), "fraglab show format.tmp --format %s", formats[i]);
+		b = shell(line);
+		assert_int_equal(a.status, 0);
+		assert_true(a.out[0] != 0);
+		if (!strcmp(formats[i], "mail")) /* names the command that was typed, which differs by the format */
+			assert_non_null(strstr(a.out, "To run it again:"));
+		assert_string_equal(a.out, b.out);
+		release(&a);
+		release(&b);
+	}
+	unlink("format.tmp");
+	expect_error(2, "fraglab compare steady" PAIR "--map --format csv", "--map", "--format csv", NULL);
+}
+
 static void test_a_crash_loses_one_run_and_names_seed_and_command(void **state)
 {
 	struct done d = shell("fraglab compare crash" PAIR "--memory 64G --set rounds=2 --json crash.tmp");
@@ -303,6 +328,7 @@ int main(void)
 		cmocka_unit_test(test_json_on_standard_output_is_alone_there),
 		cmocka_unit_test(test_same_inputs_same_bytes_with_any_number_of_jobs),
 		cmocka_unit_test(test_stored_result_prints_as_it_did),
+		cmocka_unit_test(test_formats_print_what_show_prints_of_the_stored_result),
 		cmocka_unit_test(test_a_crash_loses_one_run_and_names_seed_and_command),
 		cmocka_unit_test(test_other_failures_of_runs_keep_the_rest),
 		cmocka_unit_test(test_a_load_that_dies_is_a_result),
