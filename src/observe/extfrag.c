@@ -1,9 +1,11 @@
 /* observe/extfrag.c - reading extfrag events as text from the pipe of a trace instance. */
 #include "observe/extfrag.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +77,31 @@ static int open_pipe(struct fl_extfrag_reader *reader)
 	return reader->pipe_fd < 0 ? -errno : 0;
 }
 
+/*
+ * Instances of watches that were killed keep their event on, which costs every allocation. The kernel refuses to remove
+ * one that somebody still reads, so a process of another namespace, whose number we cannot see, keeps its own.
+ */
+static void remove_abandoned(const char *tracefs)
+{
+	char *folder = fl_xasprintf("%s/instances", tracefs);
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	int pid;
+
+	while (dir && (entry = readdir(dir))) {
+		char *path;
+
+		if (sscanf(entry->d_name, "fraglab-%d", &pid) != 1 || pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH)
+			continue;
+		path = fl_xasprintf("%s/%s", folder, entry->d_name);
+		rmdir(path);
+		free(path);
+	}
+	if (dir)
+		closedir(dir);
+	free(folder);
+}
+
 int fl_extfrag_open(const char *tracefs, struct fl_extfrag_reader *ret, struct fl_error *reterr)
 {
 	struct fl_extfrag_reader reader = {.pipe_fd = -1};
@@ -90,6 +117,7 @@ int fl_extfrag_open(const char *tracefs, struct fl_extfrag_reader *ret, struct f
 		return fl_error_set(reterr, FL_ERROR_LACKING, code, "no trace instance could be made in %s: %s", tracefs,
 				    code == -EACCES || code == -EPERM ? "run this as root" : strerror(-code));
 	}
+	remove_abandoned(tracefs);
 	write_file(reader.instance, "buffer_size_kb", BUFFER_KB); /* the kernel's own size does too */
 	code = open_pipe(&reader);
 	if (code == 0)

@@ -205,14 +205,19 @@ static void add_request(struct fl_text *to, const struct fl_inspect *inspect, si
 	const struct fl_diagnosis *d = &inspect->diagnoses[i];
 	const char *file;
 	unsigned int line = fl_mem_report_place(inspect->report, r->line_first, &file);
+	struct fl_text head;
 
-	fl_text_add(to, "\nRequest %zu of %zu, %s%s%u: %s", i + 1, inspect->report->requests_count, file ? file : "line",
+	fl_text_init(&head);
+	fl_text_add(&head, "Request %zu of %zu, %s%s%u: %s", i + 1, inspect->report->requests_count, file ? file : "line",
 		    file ? ":" : " ", line, kind_words((enum fl_mem_request_kind)r->kind));
 	if (r->comm[0])
-		fl_text_add(to, ", %s", r->comm);
+		fl_text_add(&head, ", %s", r->comm);
 	if (r->has_order)
-		fl_text_add(to, ", order %d", r->order);
-	fl_text_add(to, "\n  Verdict: %s", fl_verdict_name(d->verdict));
+		fl_text_add(&head, ", order %d", r->order);
+	fl_text_add(to, "\n");
+	add_wrapped(to, "", head.data);
+	fl_text_fini(&head);
+	fl_text_add(to, "  Verdict: %s", fl_verdict_name(d->verdict));
 	add_also(to, d);
 	add_wrapped(to, "  ", d->headline);
 	add_evidence(to, inspect->report, d);

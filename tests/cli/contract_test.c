@@ -86,9 +86,34 @@ static void test_listings_name_what_the_commands_take(void **state)
 	release(&scenarios);
 }
 
+/* The command with which inspect closes, up to the output, which is opened when everything else was accepted. */
+static void expect_accepted(const char *fixture)
+{
+	char *line, *command;
+	json_t *document, *request;
+
+	assert_true(asprintf(&line, "fraglab inspect \"$FL_TEST_ROOT/observe/fixtures/%s\" --json -", fixture) > 0);
+	document = expect_json(0, line);
+	free(line);
+	request = json_array_get(json_object_get(document, "requests"), 0);
+	assert_non_null(json_string_value(json_object_get(request, "compare")));
+	assert_true(asprintf(&command, "%s --json no-such-folder/x.json", json_string_value(json_object_get(request, "compare"))) > 0);
+	expect_error(2, command, "--json", "no-such-folder/x.json", "No such file", NULL);
+	free(command);
+	json_decref(document);
+}
+
+static void test_the_command_that_inspect_ends_with_is_accepted(void **state)
+{
+	expect_accepted("fragmentation.txt");
+	expect_accepted("boost.txt");
+	expect_accepted("watermark.txt");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_command_that_inspect_ends_with_is_accepted),
 		cmocka_unit_test(test_kernels_and_patches_that_do_not_fit_are_named),
 		cmocka_unit_test(test_machines_that_do_not_fit_are_named),
 		cmocka_unit_test(test_scripts_that_are_wrong_are_named_with_line),

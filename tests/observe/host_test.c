@@ -452,6 +452,8 @@ static void test_lines_of_a_log_are_those_of_its_file(void **unused)
 	fl_text_init(&text);
 	fl_inspect_text(&inspect, true, &text);
 	assert_non_null(strstr(text.data, "Request 1 of 1, sos_commands/kernel/dmesg:2: page allocation failure"));
+	for (const char *line = text.data; *line; line += strcspn(line, "\n") + 1)
+		assert_true(strcspn(line, "\n") <= 80);
 	document = fl_inspect_json(&inspect);
 	request = json_array_get(json_object_get(document, "requests"), 0);
 	assert_string_equal(json_string_value(json_object_get(request, "file")), "sos_commands/kernel/dmesg");
