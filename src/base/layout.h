@@ -46,6 +46,12 @@ struct fl_layout {
 	uint8_t *type; /* enum fl_census_type of each pageblock */
 };
 
+/* A figure of the host beside what the formulas of the model give for its zones. */
+struct fl_exact {
+	char name[64]; /* as in "Normal min", "DMA32 pcp_high_max" */
+	double real, model;
+};
+
 void fl_layout_init(struct fl_layout *layout);
 void fl_layout_fini(struct fl_layout *layout);
 void fl_layout_set(struct fl_layout *layout, const char *name, const char *value);

@@ -8,7 +8,8 @@
 
 #include "base/command.h"
 
-extern const struct fl_command fl_cmd_run, fl_cmd_compare, fl_cmd_list, fl_cmd_show, fl_cmd_inspect, fl_cmd_snapshot, fl_cmd_bench, fl_cmd_calibrate,
+extern const struct fl_command fl_cmd_run, fl_cmd_compare, fl_cmd_list, fl_cmd_show, fl_cmd_inspect, fl_cmd_snapshot, fl_cmd_fidelity,
+	fl_cmd_bench, fl_cmd_calibrate,
 	fl_cmd_manual, fl_cmd_completion;
 
 extern const struct fl_program fl_program;

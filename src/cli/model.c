@@ -9,6 +9,7 @@
 #include "kernel/kernel.h"
 #include "live/live.h"
 #include "machine/bench.h"
+#include "machine/exact.h"
 #include "mm/sysctl.h"
 #include "mm/vmstat.h"
 #include "scenario/scenario.h"
@@ -211,6 +212,11 @@ static int list(enum fl_cli_list what, bool facts, struct fl_text *to, struct fl
 	return 0;
 }
 
+static int exact_index(const uint64_t *chunks, unsigned int orders, unsigned int order, bool unusable)
+{
+	return (unusable ? fl_exact_unusable_index : fl_exact_fragmentation_index)(chunks, orders, order);
+}
+
 static struct fl_cli_bench bench_at(size_t i)
 {
 	return (struct fl_cli_bench){ fl_benches[i].name, fl_benches[i].unit, fl_benches[i].measure };
@@ -232,6 +238,8 @@ const struct fl_cli_model fl_cli_model = {
 	.run = run,
 	.say = say,
 	.settle = settle,
+	.exact_marks = fl_exact_marks,
+	.exact_index = exact_index,
 	.bench_at = bench_at,
 	.cost_at = cost_at,
 	.list = list,

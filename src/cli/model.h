@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "base/layout.h"
 #include "base/option.h"
 #include "base/record.h"
 #include "base/result.h"
@@ -73,6 +74,9 @@ struct fl_cli_model {
 	void (*say)(const struct fl_cli_request *request, bool plan, struct fl_text *to);
 	/* After the last run: waits until the host is as it was. */
 	int (*settle)(const struct fl_cli_request *request, struct fl_error *reterr);
+	/* What must be exact: marks and sizes of per-CPU lists of the host's zones, and indices in thousandths (machine/exact.h). */
+	size_t (*exact_marks)(const struct fl_layout *host, struct fl_exact *ret, size_t room);
+	int (*exact_index)(const uint64_t *chunks, unsigned int orders, unsigned int order, bool unusable);
 	struct fl_cli_bench (*bench_at)(size_t i);
 	struct fl_cli_cost (*cost_at)(size_t i);
 	/* Lists as tab-separated rows "name<TAB>summary[<TAB>more]", one a line; facts only for kernels. */

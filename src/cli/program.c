@@ -12,7 +12,8 @@
 #include "version.h"
 
 static const struct fl_command *const commands[] = {
-	&fl_cmd_compare, &fl_cmd_run, &fl_cmd_list, &fl_cmd_show, &fl_cmd_inspect, &fl_cmd_snapshot, &fl_cmd_bench, &fl_cmd_calibrate,
+	&fl_cmd_compare, &fl_cmd_run, &fl_cmd_list, &fl_cmd_show, &fl_cmd_inspect, &fl_cmd_snapshot, &fl_cmd_fidelity, &fl_cmd_bench,
+	&fl_cmd_calibrate,
 	&fl_cmd_manual, &fl_cmd_completion,
 };
 

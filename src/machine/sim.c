@@ -358,8 +358,15 @@ static void restore(struct fl_backend *vm)
 {
 	const struct fl_layout *layout = vm->machine.layout;
 
-	for (size_t i = 0; i < layout->settings_count; i++)
-		fl_tunable_write(vm->mem, NULL, layout->settings[i].name, layout->settings[i].value, NULL);
+	for (size_t i = 0; i < layout->settings_count; i++) {
+		const struct fl_layout_setting *s = &layout->settings[i];
+
+		/* A write makes it the user's own; the value that the kernel has computed itself is not. */
+		if (!strcmp(s->name, "vm.min_free_kbytes") &&
+		    strtoull(s->value, NULL, 10) == fl_tunable_read(vm->mem, s->name))
+			continue;
+		fl_tunable_write(vm->mem, NULL, s->name, s->value, NULL);
+	}
 	fl_mem_restore(vm->mem, layout);
 }
 

@@ -253,8 +253,8 @@ static void mark_reserved(struct restore *r)
 		for (fl_pfn pfn = zone->start; pfn < zone->end; pfn++) {
 			unsigned int class = class_at(r, pfn);
 
-			if (class == FL_CENSUS_HOLE)
-				r->mem->frames.state[pfn] = 0;
+			if (class == FL_CENSUS_HOLE || class == FL_CENSUS_NOT_MANAGED)
+				r->mem->frames.state[pfn] = 0; /* no struct page yet: scanners pass it by */
 			else if (NEVER_MANAGED >> class & 1)
 				r->mem->frames.state[pfn] = fl_state(FL_KIND_RESERVED, 0);
 			else

@@ -110,13 +110,15 @@ static int find_path(const char *name, char **ret, struct fl_error *reterr)
 	char *folder, *path = NULL;
 	int error = 0;
 
-	if (is_path(name)) {
-		*ret = fl_xstrdup(name);
-		return 0;
-	}
 	folder = find_folder();
 	if (folder)
 		path = fl_xasprintf("%s/%s%s", folder, name, SUFFIX);
+	if (is_path(name) && (!path || access(path, F_OK))) { /* "fidelity/faults" is a scenario in a folder below */
+		free(folder);
+		free(path);
+		*ret = fl_xstrdup(name);
+		return 0;
+	}
 	if (!path || access(path, F_OK)) {
 		error = unknown_name(name, folder, reterr);
 		free(path);

@@ -180,7 +180,7 @@ static void compare_pages(const struct fl_layout *a, const struct fl_layout *b)
 		enum fl_census_class x = fl_layout_page(a, pfn), y = fl_layout_page(b, pfn);
 
 		if (x == FL_CENSUS_NOT_MANAGED)
-			x = FL_CENSUS_RESERVED; /* the model has no word for it */
+			x = FL_CENSUS_HOLE; /* to the model there is nothing */
 		if (x == FL_CENSUS_FREE || x == FL_CENSUS_PCP || x == FL_CENSUS_RESERVED || x == FL_CENSUS_HOLE ||
 		    y == FL_CENSUS_FREE || y == FL_CENSUS_PCP)
 			assert_int_equal(x, y);
