@@ -25,6 +25,7 @@ void fl_layout_fini(struct fl_layout *layout)
 	free(layout->settings);
 	free(layout->missing);
 	free(layout->page);
+	free(layout->order);
 	free(layout->type);
 	fl_layout_init(layout);
 }

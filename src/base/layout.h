@@ -43,6 +43,7 @@ struct fl_layout {
 	/* Whole pageblocks from first_pfn on. */
 	uint64_t first_pfn, pages;
 	uint8_t *page; /* enum fl_census_class of each page; NULL: not known */
+	uint8_t *order; /* of the folio that an anonymous, mlocked or file page belongs to; those of huge pages are 0 here */
 	uint8_t *type; /* enum fl_census_type of each pageblock */
 };
 
@@ -66,6 +67,10 @@ static inline enum fl_census_class fl_layout_page(const struct fl_layout *layout
 {
 	return pfn - layout->first_pfn < layout->pages ? (enum fl_census_class)layout->page[pfn - layout->first_pfn] :
 							 FL_CENSUS_HOLE;
+}
+static inline unsigned int fl_layout_order(const struct fl_layout *layout, uint64_t pfn)
+{
+	return pfn - layout->first_pfn < layout->pages ? layout->order[pfn - layout->first_pfn] : 0;
 }
 static inline uint8_t *fl_layout_type(const struct fl_layout *layout, uint64_t pfn)
 {

@@ -1,6 +1,7 @@
 /*
  * base/layout_json.c - the document fraglab.snapshot.v1: written and read. A pageblock is [pfn, count, type, runs]: `count`
- * equal pageblocks from pfn on, one letter for the type, and runs of pages as letter and number ("F500a12").
+ * equal pageblocks from pfn on, one letter for the type, and runs of pages as letter and number ("F496a16"), with the order of
+ * their folios behind a dot when it is not 0 ("f32.4": two folios of 16 pages).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,17 +12,18 @@
 
 static const char class_letters[FL_CENSUS_CLASSES + 1] = "FcahfmdtpskrnO";
 static const char type_letters[] = "UMRHCI";
+static const bool has_folios[FL_CENSUS_CLASSES] = { [FL_CENSUS_ANON] = true, [FL_CENSUS_FILE] = true, [FL_CENSUS_MLOCKED] = true };
 
 #define PAGES_MAX (UINT64_C(1) << 30) /* 4 TiB of pages of 4K */
 
 /* ---- writing ---- */
 
-static void write_runs(const uint8_t *page, uint32_t pages, struct fl_text *to)
+static void write_runs(const uint8_t *page, const uint8_t *order, uint32_t pages, struct fl_text *to)
 {
 	for (uint32_t i = 0, n; i < pages; i += n) {
-		for (n = 1; i + n < pages && page[i + n] == page[i]; n++)
+		for (n = 1; i + n < pages && page[i + n] == page[i] && order[i + n] == order[i]; n++)
 			;
-		fl_text_add(to, "%c%u", class_letters[page[i]], n);
+		fl_text_add(to, order[i] ? "%c%u.%u" : "%c%u", class_letters[page[i]], n, order[i]);
 	}
 }
 
@@ -41,17 +43,17 @@ static json_t *blocks_json(const struct fl_layout *l)
 
 	fl_text_init(&runs);
 	for (uint64_t at = 0, count; l->page && at < l->pages; at += count * pages) {
-		const uint8_t *first = l->page + at, *type = &l->type[at >> l->pageblock_order];
+		const uint8_t *first = l->page + at, *order = l->order + at, *type = &l->type[at >> l->pageblock_order];
 		char letter[2] = { type_letters[*type < sizeof(type_letters) - 1 ? *type : FL_CENSUS_MOVABLE], 0 };
 
 		count = 1;
 		while (at + (count + 1) * pages <= l->pages && type[count] == *type &&
-		       !memcmp(first + count * pages, first, pages))
+		       !memcmp(first + count * pages, first, pages) && !memcmp(order + count * pages, order, pages))
 			count++;
 		if (is_hole(first, pages))
 			continue;
 		fl_text_clear(&runs);
-		write_runs(first, pages, &runs);
+		write_runs(first, order, pages, &runs);
 		json_array_append_new(list, json_pack("[I,I,s,s]", (json_int_t)(l->first_pfn + at), (json_int_t)count,
 						      letter, runs.data));
 	}
@@ -315,7 +317,8 @@ static int check_zones(const struct fl_layout *l, struct fl_error *reterr)
 }
 
 /* "F500a12" into pages, which must come to one pageblock. */
-static int read_runs(const struct fl_layout *l, const char *runs, uint8_t *page, const char *where, struct fl_error *reterr)
+static int read_runs(const struct fl_layout *l, const char *runs, uint8_t *page, uint8_t *orders, const char *where,
+		     struct fl_error *reterr)
 {
 	uint32_t room = 1u << l->pageblock_order, done = 0;
 	const char *at = runs;
@@ -323,14 +326,19 @@ static int read_runs(const struct fl_layout *l, const char *runs, uint8_t *page,
 	while (*at) {
 		const char *letter = strchr(class_letters, *at);
 		char *end;
-		unsigned long n = strtoul(at + 1, &end, 10);
+		unsigned long n = strtoul(at + 1, &end, 10), order = 0;
 
 		if (!letter || at[1] < '0' || at[1] > '9' || !n)
 			return fl_error_input(reterr, "%s: \"%.12s\" is not a run of pages; expected one of the letters %s and a number",
 					      where, at, class_letters);
 		if (n > room - done)
 			break;
+		if (*end == '.')
+			order = strtoul(end + 1, &end, 10);
+		if (order > l->pageblock_order || ((done | n) & ((1ul << order) - 1)) || (order && !has_folios[letter - class_letters]))
+			return fl_error_input(reterr, "%s: \"%.12s\" are no whole folios of order %lu", where, at, order);
 		memset(page + done, (int)(letter - class_letters), n);
+		memset(orders + done, (int)order, n);
 		done += (uint32_t)n;
 		at = end;
 	}
@@ -391,20 +399,24 @@ static int read_blocks(struct fl_layout *l, const json_t *blocks, struct fl_erro
 	}
 	l->pages = end - l->first_pfn;
 	l->page = fl_xmalloc(l->pages ? l->pages : 1);
+	l->order = fl_xcalloc(l->pages ? l->pages : 1, 1);
 	l->type = fl_xmalloc((l->pages >> l->pageblock_order) + 1);
 	memset(l->page, FL_CENSUS_HOLE, l->pages);
 	memset(l->type, FL_CENSUS_MOVABLE, l->pages >> l->pageblock_order);
 	for (size_t i = 0; i < json_array_size(blocks); i++) {
-		uint8_t *first;
+		uint8_t *first, *order;
 
 		snprintf(where, sizeof(where), "blocks[%zu]", i);
 		error = read_block(l, json_array_get(blocks, i), where, &entry, reterr);
 		first = l->page + (entry.pfn - l->first_pfn);
+		order = l->order + (entry.pfn - l->first_pfn);
 		if (!error)
-			error = read_runs(l, entry.runs, first, where, reterr);
+			error = read_runs(l, entry.runs, first, order, where, reterr);
 		for (uint64_t n = 0; !error && n < entry.count; n++) {
-			if (n)
+			if (n) {
 				memcpy(first + n * pages, first, pages);
+				memcpy(order + n * pages, order, pages);
+			}
 			*fl_layout_type(l, entry.pfn + n * pages) = (uint8_t)entry.type;
 		}
 		if (error)

@@ -343,12 +343,13 @@ static int run_scenario(struct fidelity *f, const char *name)
 /* The base version nearest below a release: versions are listed in rising order. */
 static char *nearest_kernel(const char *release)
 {
-	double here = strtod(release, NULL);
-	int minor = strchr(release, '.') ? atoi(strchr(release, '.') + 1) : 0, major = (int)here;
+	int major = 0, minor = 0;
 	char *best = NULL;
 	struct fl_text list;
 	struct fl_error error;
 
+	if (sscanf(release, "%d.%d", &major, &minor) < 2)
+		major = minor = 0;
 	fl_text_init(&list);
 	if (fl_cli_model.list(FL_CLI_LIST_KERNELS, false, &list, &error) == 0)
 		for (const char *line = list.data; *line; line += strcspn(line, "\n"), line += *line == '\n') {

@@ -147,7 +147,11 @@ static void fill_pages(const struct fl_mem *mem, struct fl_layout *to)
 	while (pfn < mem->frames.count) {
 		uint32_t pages = 1u << fl_state_order(mem->frames.state[pfn]);
 
-		memset(to->page + pfn, (int)fl_machine_class_of(mem, pfn), pages);
+		enum fl_census_class class = fl_machine_class_of(mem, pfn);
+
+		memset(to->page + pfn, (int)class, pages);
+		if (class == FL_CENSUS_ANON || class == FL_CENSUS_FILE || class == FL_CENSUS_MLOCKED)
+			memset(to->order + pfn, (int)fl_state_order(mem->frames.state[pfn]), pages);
 		pfn += pages;
 	}
 	for (uint32_t b = 0; b < mem->pageblocks; b++)
@@ -168,6 +172,7 @@ void fl_machine_layout(const struct fl_mem *mem, struct fl_layout *ret)
 			zone_of(mem, z, &ret->zone[z]);
 	ret->pages = mem->frames.count;
 	ret->page = fl_xcalloc(ret->pages, 1);
+	ret->order = fl_xcalloc(ret->pages, 1);
 	ret->type = fl_xcalloc(mem->pageblocks, 1);
 	fill_pages(mem, ret);
 }

@@ -1,6 +1,7 @@
 /*
  * mm/filemap.c - the page cache: which page of which file is in which frame; reads, writes and faults through it. Mirrors
- * mm/filemap.c. All folios of the cache are of order 0, as on ext4 of 6.12 and on block devices.
+ * mm/filemap.c. Folios that the model makes are of order 0, as on ext4 of 6.12 and on block devices;
+ * a snapshot brings larger clean ones, with an entry for each page.
  */
 #include "mm/filemap_internal.h"
 
@@ -268,6 +269,27 @@ fl_pfn fl_filemap_add_page(struct fl_mem *mem, struct fl_caller *who, struct fl_
 	return pfn;
 }
 
+bool fl_filemap_add_folio(struct fl_mem *mem, struct fl_caller *who, fl_mapping_id id, uint32_t index, unsigned int order)
+{
+	struct fl_mapping *m = fl_mapping_of(mem, id);
+	fl_gfp gfp = fl_mapping_gfp(m) & ~FL_GFP_RECLAIM;
+	fl_pfn pfn = fl_page_alloc(mem, who, gfp | FL_GFP_COMP, order, FL_KIND_FILE);
+
+	if (pfn == FL_PFN_NONE)
+		return false;
+	for (uint32_t i = 0; i < 1u << order; i++)
+		if (!node_make(mem, who, m, index + i, gfp)) {
+			fl_page_free(mem, who, pfn, order);
+			return false;
+		}
+	mem->frames.record[pfn].owner = m->id;
+	mem->frames.record[pfn].index = index;
+	for (uint32_t i = 0; i < 1u << order; i++)
+		entry_set(mem, m, index + i, pfn + i + 1);
+	fl_folio_add_lru(mem, who, pfn);
+	return true;
+}
+
 /* ---- Buffer heads ---- */
 
 static bool has_buffer(const struct fl_mapping *m, uint32_t index)
@@ -313,10 +335,12 @@ void fl_filemap_remove(struct fl_mem *mem, struct fl_caller *who, fl_pfn folio, 
 	const struct fl_frame *r = &mem->frames.record[folio];
 	struct fl_mapping *m = fl_mapping_of(mem, r->owner);
 
-	FL_ASSERT_MSG(fl_mapping_page(m, r->index) == folio, "the cache names the page that names it");
 	FL_ASSERT(!(mem->frames.state[folio] & (FL_WRITEBACK | FL_DIRTY)));
-	free_buffer(mem, who, m, r->index);
-	entry_set(mem, m, r->index, shadow == FL_SHADOW_NONE ? 0 : FL_ENTRY_SHADOW | shadow);
+	for (uint32_t i = 0; i < fl_folio_pages(mem, folio); i++) {
+		FL_ASSERT_MSG(fl_mapping_page(m, r->index + i) == folio + i, "the cache names the page that names it");
+		free_buffer(mem, who, m, r->index + i);
+		entry_set(mem, m, r->index + i, shadow == FL_SHADOW_NONE ? 0 : FL_ENTRY_SHADOW | shadow);
+	}
 }
 
 void fl_filemap_migrate(struct fl_mem *mem, fl_pfn from, fl_pfn to)
@@ -527,6 +551,7 @@ static void check_entry(struct fl_mem *mem, const struct fl_mapping *m, uint32_t
 			uint32_t *dirty, uint32_t *writeback)
 {
 	uint32_t entry = fl_mapping_entry(m, index), state;
+	fl_pfn head;
 	bool dirty_bit;
 
 	if (!entry)
@@ -538,11 +563,12 @@ static void check_entry(struct fl_mem *mem, const struct fl_mapping *m, uint32_t
 		FL_ASSERT_MSG(!dirty_bit, "only pages are dirty");
 		return;
 	}
-	state = mem->frames.state[fl_entry_page(entry)];
-	FL_ASSERT_MSG(mem->frames.record[fl_entry_page(entry)].owner == m->id &&
-			      mem->frames.record[fl_entry_page(entry)].index == index,
+	head = fl_frame_head(&mem->frames, fl_entry_page(entry));
+	state = mem->frames.state[head];
+	FL_ASSERT_MSG(mem->frames.record[head].owner == m->id &&
+			      mem->frames.record[head].index + (fl_entry_page(entry) - head) == index,
 		      "a cached page names its place in the file");
-	FL_ASSERT_MSG(mem->frames.record[fl_entry_page(entry)].refcount > 0, "the cache holds a reference");
+	FL_ASSERT_MSG(mem->frames.record[head].refcount > 0, "the cache holds a reference");
 	if (m->type == FL_MAPPING_SHMEM)
 		return;
 	FL_ASSERT(fl_state_kind(state) == FL_KIND_FILE);

@@ -62,6 +62,9 @@ void fl_filemap_migrate(struct fl_mem *mem, fl_pfn from, fl_pfn to);
 /* Drops clean, unmapped, unlocked pages of all files (drop_pagecache_sb): how many. */
 uint32_t fl_filemap_drop(struct fl_mem *mem, struct fl_caller *who);
 
+/* A clean folio of that order at `index`, a multiple of its pages, where nothing is: for mm/restore.c. False: no memory. */
+bool fl_filemap_add_folio(struct fl_mem *mem, struct fl_caller *who, fl_mapping_id id, uint32_t index, unsigned int order);
+
 uint64_t fl_filemap_pages(const struct fl_mem *mem); /* nr_file_pages without the swap cache */
 
 #endif

@@ -26,6 +26,7 @@
 #define NEVER_MANAGED (CLASS(RESERVED) | CLASS(NOT_MANAGED) | CLASS(HOLE))
 #define UNMOVABLE (CLASS(PGTABLE) | CLASS(SLAB) | CLASS(KERNEL) | CLASS(HUGETLB) | CLASS(DRIVER))
 #define ANY_TYPE UINT32_MAX
+#define ANY_ORDER UINT32_MAX
 
 struct restore {
 	struct fl_mem *mem;
@@ -33,10 +34,25 @@ struct restore {
 	struct fl_task task;
 	struct fl_caller who;
 	struct fl_mm *mm; /* the host's */
-	uint64_t pages[FL_CENSUS_CLASSES];
+	uint64_t pages[FL_CENSUS_CLASSES];                      /* single ones */
+	uint64_t folios[FL_CENSUS_CLASSES][FL_LAYOUT_ORDERS]; /* pages in folios of each order above 0 */
 	fl_pfn *deposit; /* tables for huge pages */
 	uint32_t deposits;
 };
+
+/* Mappings of the host. */
+struct places {
+	fl_vpn small, folios, locked, huge;
+};
+
+static uint64_t pages_in_folios(const struct restore *r)
+{
+	uint64_t pages = 0;
+
+	for (unsigned int order = 2; order < r->mem->pmd_order; order++)
+		pages += r->folios[FL_CENSUS_ANON][order];
+	return pages;
+}
 
 static unsigned int class_at(const struct restore *r, fl_pfn pfn)
 {
@@ -83,8 +99,8 @@ static void type_all(struct restore *r, unsigned int type)
 		fl_pageblock_set_type(r->mem, b << r->mem->pageblock_order, type);
 }
 
-/* Frees the pages of these classes (in pageblocks of one type only, or ANY_TYPE) that nobody has yet. */
-static void offer(struct restore *r, uint32_t classes, uint32_t block_type)
+/* Frees the pages of these classes that nobody has yet; only those in pageblocks of one type and in folios of one order, or ANY_. */
+static void offer_some(struct restore *r, uint32_t classes, uint32_t block_type, uint32_t order)
 {
 	struct fl_mem *mem = r->mem;
 
@@ -100,11 +116,17 @@ static void offer(struct restore *r, uint32_t classes, uint32_t block_type)
 				continue;
 			}
 			if (classes >> class_at(r, pfn) & 1 &&
-			    (block_type == ANY_TYPE || *fl_layout_type(r->layout, pfn) == block_type))
+			    (block_type == ANY_TYPE || *fl_layout_type(r->layout, pfn) == block_type) &&
+			    (order == ANY_ORDER || fl_layout_order(r->layout, pfn) == order))
 				fl_free_to_buddy(mem, &r->who, zone, pfn, 0, true);
 			pfn++;
 		}
 	}
+}
+
+static void offer(struct restore *r, uint32_t classes, uint32_t block_type)
+{
+	offer_some(r, classes, block_type, ANY_ORDER);
 }
 
 /* ---- the kinds of content ---- */
@@ -141,15 +163,16 @@ static void make_deposits(struct restore *r, fl_vpn start)
 }
 
 /* Page tables of the host: to deposit under its huge pages, for its locked pages, for the small ones, and then just so many. */
-static void make_tables(struct restore *r, fl_vpn small, fl_vpn locked, fl_vpn huge)
+static void make_tables(struct restore *r, const struct places *at)
 {
 	uint64_t step = UINT64_C(1) << r->mem->pmd_order;
 
 	type_all(r, FL_UNMOVABLE);
 	offer(r, CLASS(PGTABLE), ANY_TYPE);
-	make_deposits(r, huge);
-	make_ranges(r, locked, (r->pages[FL_CENSUS_MLOCKED] + step - 1) / step);
-	make_ranges(r, small, r->pages[FL_CENSUS_PGTABLE]);
+	make_deposits(r, at->huge);
+	make_ranges(r, at->locked, (r->pages[FL_CENSUS_MLOCKED] + step - 1) / step);
+	make_ranges(r, at->folios, (pages_in_folios(r) + step - 1) / step);
+	make_ranges(r, at->small, r->pages[FL_CENSUS_PGTABLE]);
 	take_back(r);
 }
 
@@ -189,22 +212,64 @@ static void make_small(struct restore *r, uint32_t class, fl_vpn start, uint64_t
 	if (start == FL_VPN_NONE)
 		return;
 	type_all(r, FL_MOVABLE);
-	offer(r, class, ANY_TYPE);
+	offer_some(r, class, ANY_TYPE, class == CLASS(MLOCKED) ? ANY_ORDER : 0);
 	touch(r, start, pages);
 	take_back(r);
 }
 
+/* Anonymous folios of one size, by faults while only that size is on. */
+static void make_folios(struct restore *r, fl_vpn *start, unsigned int order)
+{
+	struct fl_settings *set = &r->mem->set;
+	uint32_t old[FL_MAX_ORDERS];
+	uint64_t pages = r->folios[FL_CENSUS_ANON][order];
+
+	memcpy(old, set->thp_size, sizeof(old));
+	memset(set->thp_size, 0, sizeof(set->thp_size));
+	set->thp_size[order] = FL_THP_SIZE_ALWAYS;
+	type_all(r, FL_MOVABLE);
+	offer_some(r, CLASS(ANON), ANY_TYPE, order);
+	for (uint64_t i = 0; i < pages && pages_free(r) >= 1u << order; i += 1u << order)
+		if (fl_access(r->mem, &r->who, r->mm, *start + (fl_vpn)i, true, NULL) != FL_FAULT_DONE)
+			break;
+	take_back(r);
+	memcpy(set->thp_size, old, sizeof(old));
+	*start += (fl_vpn)pages;
+}
+
+/* From large to small, so that each begins at a multiple of its size. */
+static void make_all_folios(struct restore *r, fl_vpn start)
+{
+	for (unsigned int order = r->mem->pmd_order - 1; order >= 2 && start != FL_VPN_NONE; order--)
+		if (r->folios[FL_CENSUS_ANON][order])
+			make_folios(r, &start, order);
+}
+
 static void make_file(struct restore *r)
 {
-	uint32_t pages = (uint32_t)r->pages[FL_CENSUS_FILE];
+	uint64_t pages = r->pages[FL_CENSUS_FILE], large = 0, at = 0;
 	fl_mapping_id id;
 
-	if (!pages)
+	for (unsigned int order = 1; order <= r->mem->pmd_order; order++)
+		large += r->folios[FL_CENSUS_FILE][order];
+	if (!pages && !large)
 		return;
+	id = fl_file_create(r->mem, FL_MAPPING_REGULAR, NULL, (uint32_t)(pages + large));
 	type_all(r, FL_MOVABLE);
-	offer(r, CLASS(FILE), ANY_TYPE);
-	id = fl_file_create(r->mem, FL_MAPPING_REGULAR, NULL, pages);
-	fl_file_read(r->mem, &r->who, id, 0, pages);
+	for (unsigned int order = r->mem->pmd_order; order > 0; order--) {
+		uint64_t end = at + r->folios[FL_CENSUS_FILE][order];
+
+		if (at == end)
+			continue;
+		offer_some(r, CLASS(FILE), ANY_TYPE, order);
+		for (; at < end && fl_filemap_add_folio(r->mem, &r->who, id, (uint32_t)at, order); at += 1u << order)
+			;
+		at = end;
+		take_back(r);
+		type_all(r, FL_MOVABLE);
+	}
+	offer_some(r, CLASS(FILE), ANY_TYPE, 0);
+	fl_file_read(r->mem, &r->who, id, (uint32_t)at, (uint32_t)pages);
 	take_back(r);
 }
 
@@ -239,8 +304,14 @@ static void make_kernel(struct restore *r)
 
 static void count_pages(struct restore *r)
 {
-	for (uint64_t i = 0; i < r->layout->pages; i++)
-		r->pages[r->layout->page[i]]++;
+	for (uint64_t i = 0; i < r->layout->pages; i++) {
+		unsigned int class = r->layout->page[i], order = r->layout->order[i];
+
+		if (order && order < FL_LAYOUT_ORDERS && class != FL_CENSUS_MLOCKED)
+			r->folios[class][order]++;
+		else
+			r->pages[class]++;
+	}
 }
 
 /* What is not managed leaves for good. */
@@ -292,32 +363,34 @@ static void reset_pcp(struct restore *r)
 }
 
 /* An address space with room for everything, made on pages that are unmovable anyhow. */
-static void make_host(struct restore *r, fl_vpn *small, fl_vpn *locked, fl_vpn *huge, uint64_t ranges)
+static void make_host(struct restore *r, struct places *at)
 {
-	uint64_t room = ranges << r->mem->pmd_order;
+	uint64_t room = r->pages[FL_CENSUS_PGTABLE] << r->mem->pmd_order;
 
 	type_all(r, FL_UNMOVABLE);
 	offer(r, UNMOVABLE, ANY_TYPE);
 	r->mm = fl_mm_new(r->mem, &r->who);
 	if (r->mm) {
-		*small = map(r, room > r->pages[FL_CENSUS_ANON] ? room : r->pages[FL_CENSUS_ANON], FL_VM_NOHUGEPAGE);
-		*locked = map(r, r->pages[FL_CENSUS_MLOCKED], FL_VM_NOHUGEPAGE | FL_VM_LOCKED);
-		*huge = map(r, r->pages[FL_CENSUS_HUGE], FL_VM_HUGEPAGE);
-		if (*huge != FL_VPN_NONE)
-			fl_anon_vma_prepare(r->mem, &r->who, r->mm, *huge);
+		at->small = map(r, room > r->pages[FL_CENSUS_ANON] ? room : r->pages[FL_CENSUS_ANON], FL_VM_NOHUGEPAGE);
+		at->folios = map(r, pages_in_folios(r), 0);
+		at->locked = map(r, r->pages[FL_CENSUS_MLOCKED], FL_VM_NOHUGEPAGE | FL_VM_LOCKED);
+		at->huge = map(r, r->pages[FL_CENSUS_HUGE], FL_VM_HUGEPAGE);
+		if (at->huge != FL_VPN_NONE)
+			fl_anon_vma_prepare(r->mem, &r->who, r->mm, at->huge);
 	}
 	take_back(r);
 }
 
 static void make_content(struct restore *r)
 {
-	fl_vpn small = FL_VPN_NONE, locked = FL_VPN_NONE, huge = FL_VPN_NONE;
+	struct places at = { FL_VPN_NONE, FL_VPN_NONE, FL_VPN_NONE, FL_VPN_NONE };
 
-	make_host(r, &small, &locked, &huge, r->pages[FL_CENSUS_PGTABLE]);
-	make_tables(r, small, locked, huge);
-	make_huge(r, huge);
-	make_small(r, CLASS(ANON), small, r->pages[FL_CENSUS_ANON]);
-	make_small(r, CLASS(MLOCKED), locked, r->pages[FL_CENSUS_MLOCKED]);
+	make_host(r, &at);
+	make_tables(r, &at);
+	make_huge(r, at.huge);
+	make_all_folios(r, at.folios);
+	make_small(r, CLASS(ANON), at.small, r->pages[FL_CENSUS_ANON]);
+	make_small(r, CLASS(MLOCKED), at.locked, r->pages[FL_CENSUS_MLOCKED]);
 	make_file(r);
 	make_slab(r);
 	make_kernel(r);

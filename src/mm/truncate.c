@@ -52,7 +52,7 @@ static void drop_other_entries(struct fl_mem *mem, struct fl_caller *who, struct
 void fl_truncate_pages(struct fl_mem *mem, struct fl_caller *who, struct fl_mapping *m, uint32_t start, uint32_t end)
 {
 	for (uint32_t i = fl_mapping_next_page(m, start, end); i < end; i = fl_mapping_next_page(m, i, end)) {
-		fl_pfn pfn = fl_mapping_page(m, i);
+		fl_pfn pfn = fl_frame_head(&mem->frames, fl_mapping_page(m, i));
 
 		if (!truncate_page(mem, who, m, i, pfn))
 			wait_for_folio(mem, who, pfn);
@@ -88,15 +88,19 @@ void fl_file_delete(struct fl_mem *mem, struct fl_caller *who, fl_mapping_id id)
 }
 
 /* invalidate_mapping_pages(): only what nobody uses and nothing is owed to. */
-static bool invalidate_page(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn)
+/* Pages dropped with the folio. */
+static uint32_t invalidate_page(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn)
 {
+	uint32_t pages;
+
 	const uint32_t busy = FL_LOCKED | FL_WRITEBACK | FL_MIGRATING | FL_DIRTY | FL_PTE_DIRTY | FL_PINNED | FL_ISOLATED;
 
 	if ((mem->frames.state[pfn] & busy) || mem->frames.record[pfn].mapcount || mem->frames.record[pfn].refcount != 1)
-		return false;
+		return 0;
+	pages = fl_folio_pages(mem, pfn);
 	fl_filemap_remove(mem, who, pfn, FL_SHADOW_NONE);
 	fl_folio_put(mem, who, pfn);
-	return true;
+	return pages;
 }
 
 uint32_t fl_filemap_drop(struct fl_mem *mem, struct fl_caller *who)
@@ -111,7 +115,7 @@ uint32_t fl_filemap_drop(struct fl_mem *mem, struct fl_caller *who)
 		fl_mapping_get(m);
 		for (uint32_t i = fl_mapping_next_page(m, 0, UINT32_MAX); i < UINT32_MAX;
 		     i = fl_mapping_next_page(m, i + 1, UINT32_MAX)) {
-			dropped += invalidate_page(mem, who, fl_mapping_page(m, i));
+			dropped += invalidate_page(mem, who, fl_frame_head(&mem->frames, fl_mapping_page(m, i)));
 			fl_charge(who->task, mem->cost->page_cache_lookup);
 			fl_cond_resched(who->task);
 		}

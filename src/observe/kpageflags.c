@@ -250,12 +250,34 @@ static struct fl_census_block *add_block(struct scan *scan, uint64_t start_pfn, 
 	return block;
 }
 
+/* Orders of the folios in a pageblock: a head and its tails, aligned and a power of two, all of one class. */
+static void keep_orders(const struct scan *scan, uint8_t *order, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from, n; i < to; i += n) {
+		uint8_t class = scan->class[i];
+
+		n = 1;
+		if (class == FL_CENSUS_HUGE && !(scan->flags[i] & BIT(FL_KPF_ANON)))
+			class = FL_CENSUS_FILE; /* the page cache has folios of this size too */
+		if (!(scan->flags[i] & BIT(FL_KPF_HEAD)) ||
+		    (class != FL_CENSUS_ANON && class != FL_CENSUS_FILE && class != FL_CENSUS_MLOCKED))
+			continue;
+		while (i + n < to && (scan->flags[i + n] & BIT(FL_KPF_TAIL)))
+			n++;
+		if ((n & (n - 1)) || (i & (n - 1)))
+			continue;
+		memset(order + i, __builtin_ctz(n), n);
+		memset(scan->class + i, class, n);
+	}
+}
+
 static void keep_pages(struct scan *scan, uint64_t start_pfn, uint32_t from, uint32_t to)
 {
 	uint64_t at = start_pfn - scan->pages->first_pfn;
 
 	if (at + scan->pages_per_block > scan->pages->count)
 		return;
+	keep_orders(scan, scan->pages->order + at, from, to);
 	memcpy(scan->pages->class + at + from, scan->class + from, to - from);
 	memcpy(scan->pages->unsure + at + from, scan->unidentified + from, (to - from) * sizeof(bool));
 }
@@ -290,6 +312,7 @@ static void make_pages(struct scan *scan)
 	scan->pages->count = ((end + mask) & ~mask) - scan->pages->first_pfn;
 	scan->pages->class = fl_xmalloc(scan->pages->count);
 	memset(scan->pages->class, FL_CENSUS_HOLE, scan->pages->count);
+	scan->pages->order = fl_xcalloc(scan->pages->count, 1);
 	scan->pages->unsure = fl_xcalloc(scan->pages->count, sizeof(bool));
 }
 
@@ -612,6 +635,7 @@ static void scan_fini(struct scan *scan)
 void fl_census_pages_free(struct fl_census_pages *pages)
 {
 	free(pages->class);
+	free(pages->order);
 	free(pages->unsure);
 	memset(pages, 0, sizeof(*pages));
 }

@@ -44,6 +44,7 @@ int fl_census_read_noted(const char *root, struct fl_census *ret, struct fl_text
 struct fl_census_pages {
 	uint64_t first_pfn, count;
 	uint8_t *class; /* enum fl_census_class */
+	uint8_t *order; /* of the folio that a page on the LRU belongs to, below the PMD order; else 0 */
 	bool *unsure;   /* nothing identifies it: kernel memory, or on a per-CPU list */
 };
 /* The same census with its pages; *pages: fl_census_pages_free(). */

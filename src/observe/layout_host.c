@@ -258,6 +258,7 @@ static int read_pages(struct fl_layout *l, const char *root, struct fl_error *re
 	l->first_pfn = pages.first_pfn;
 	l->pages = pages.count;
 	l->page = pages.class;
+	l->order = pages.order;
 	l->type = fl_xmalloc((pages.count >> l->pageblock_order) + 1);
 	memset(l->type, FL_CENSUS_MOVABLE, (pages.count >> l->pageblock_order) + 1);
 	for (uint64_t i = 0; i < l->pages; i++)
@@ -276,8 +277,9 @@ static void say_deviation(struct fl_layout *l, unsigned int z)
 	uint64_t pages = fl_layout_deviation(l, z);
 
 	if (pages)
-		fl_layout_miss(l, "zone %s: the kernel prints no type of single pageblocks; with the types guessed here, %" PRIu64
-			       " free pages are on other lists than pagetypeinfo had them", fl_layout_zone_name(z), pages);
+		fl_layout_miss(l, "zone %s: %" PRIu64 " free pages are on other lists than pagetypeinfo had them a moment before: it has "
+			       "changed, or types of pageblocks, which the kernel does not print one by one, are guessed wrong",
+			       fl_layout_zone_name(z), pages);
 }
 
 static void read_content(struct fl_layout *l, const struct fl_mem_state *state, const char *root)

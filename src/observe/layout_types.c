@@ -20,6 +20,7 @@ struct unit {
 	uint32_t unmovable, slab; /* pages */
 	uint16_t free[FL_LAYOUT_ORDERS];
 	uint8_t type;
+	bool chosen; /* by its content */
 };
 
 struct guess {
@@ -85,7 +86,7 @@ static void choose_reclaimable(struct guess *g, size_t n, uint64_t blocks)
 		size_t best = n;
 
 		for (size_t i = 0; i < n; i++)
-			if (g->unit[i].type == FL_CENSUS_UNMOVABLE && g->unit[i].blocks <= blocks &&
+			if (g->unit[i].chosen && g->unit[i].type == FL_CENSUS_UNMOVABLE && g->unit[i].blocks <= blocks &&
 			    (best == n || (uint64_t)g->unit[i].slab * g->unit[best].unmovable >
 						  (uint64_t)g->unit[best].slab * g->unit[i].unmovable))
 				best = i;
@@ -96,22 +97,51 @@ static void choose_reclaimable(struct guess *g, size_t n, uint64_t blocks)
 	}
 }
 
+/* Is the unit one free chunk of that order? */
+static bool is_chunk(const struct fl_layout *l, const struct unit *u, unsigned int order)
+{
+	return u->free[order] == 1 && (u->blocks << l->pageblock_order) == 1u << order && !u->unmovable;
+}
+
+/* Wholly free units of the types that are not movable: as many as their lists hold, the lowest ones. */
+static void choose_free(struct guess *g, uint64_t left[FL_LAYOUT_TYPES])
+{
+	for (unsigned int type = 0; type < FL_LAYOUT_TYPES; type++)
+		for (unsigned int order = g->layout->max_order; type != FL_CENSUS_MOVABLE && order >= g->layout->pageblock_order; order--) {
+			uint64_t chunks = g->zone->host_free[type][order];
+
+			for (size_t i = 0; i < g->count && chunks; i++) {
+				struct unit *u = &g->unit[i];
+
+				if (u->type != FL_CENSUS_MOVABLE || !is_chunk(g->layout, u, order) || left[type] < u->blocks)
+					continue;
+				u->type = (uint8_t)type;
+				left[type] -= u->blocks;
+				chunks--;
+			}
+		}
+}
+
 static void start_by_content(struct guess *g, const uint64_t blocks[FL_LAYOUT_TYPES])
 {
-	uint64_t wanted = blocks[FL_CENSUS_UNMOVABLE] + blocks[FL_CENSUS_RECLAIMABLE] + blocks[FL_CENSUS_HIGHATOMIC];
-	uint64_t atomic = blocks[FL_CENSUS_HIGHATOMIC];
+	uint64_t left[FL_LAYOUT_TYPES], wanted, atomic;
 	size_t n = 0;
 
+	memcpy(left, blocks, sizeof(left));
+	choose_free(g, left);
+	wanted = left[FL_CENSUS_UNMOVABLE] + left[FL_CENSUS_RECLAIMABLE] + left[FL_CENSUS_HIGHATOMIC];
+	atomic = left[FL_CENSUS_HIGHATOMIC];
 	qsort(g->unit, g->count, sizeof(*g->unit), by_unmovable);
 	for (; n < g->count && wanted; n++) {
-		if (g->unit[n].blocks > wanted)
+		if (g->unit[n].blocks > wanted || g->unit[n].type != FL_CENSUS_MOVABLE)
 			continue;
+		g->unit[n].chosen = true;
 		g->unit[n].type = FL_CENSUS_UNMOVABLE;
 		wanted -= g->unit[n].blocks;
 	}
-	choose_reclaimable(g, n, blocks[FL_CENSUS_RECLAIMABLE]);
+	choose_reclaimable(g, n, left[FL_CENSUS_RECLAIMABLE]);
 	for (size_t i = n; i-- > 0 && atomic;)
-		if (g->unit[i].type == FL_CENSUS_UNMOVABLE && g->unit[i].blocks <= atomic) {
+		if (g->unit[i].chosen && g->unit[i].type == FL_CENSUS_UNMOVABLE && g->unit[i].blocks <= atomic) {
 			g->unit[i].type = FL_CENSUS_HIGHATOMIC;
 			atomic -= g->unit[i].blocks;
 		}

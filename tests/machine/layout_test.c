@@ -16,12 +16,28 @@
 #include "machine/geometry.h"
 #include "machine/layout.h"
 #include "mm/check.h"
+#include "mm/filemap.h"
 #include "mm/pcp.h"
 #include "mm/restore.h"
 #include "mm/sysctl.h"
 #include "sim/cost.h"
 
 #define BLOCK 512u
+
+/* Some large folios over what is there. */
+static void put_folios(struct fl_layout *l, struct fl_rng *rng, uint64_t pfn)
+{
+	for (int i = 0; i < 6; i++) {
+		bool is_file = fl_rng_below(rng, 2);
+		unsigned int order = is_file ? 1 + fl_rng_below(rng, 6) : 2 + fl_rng_below(rng, 4), n = 1u << order;
+		uint64_t at = pfn - l->first_pfn + fl_rng_below(rng, BLOCK / 64) * 64;
+
+		if (l->order[at])
+			continue;
+		memset(l->page + at, is_file ? FL_CENSUS_FILE : FL_CENSUS_ANON, n);
+		memset(l->order + at, (int)order, n);
+	}
+}
 
 /* A pageblock of one of some kinds that are met on real machines. */
 static void fill_block(struct fl_layout *l, struct fl_rng *rng, uint64_t pfn)
@@ -47,6 +63,8 @@ static void fill_block(struct fl_layout *l, struct fl_rng *rng, uint64_t pfn)
 			n = BLOCK - i;
 		memset(page + i, class, n);
 	}
+	if (kind < 7)
+		put_folios(l, rng, pfn);
 }
 
 static void make_zone(struct fl_layout *l, unsigned int z, uint64_t start, uint64_t spanned)
@@ -88,6 +106,7 @@ static void make_layout(struct fl_layout *l, uint64_t seed)
 	make_zone(l, 2, 80 * BLOCK, 40 * BLOCK + 100);
 	l->pages = 121 * BLOCK;
 	l->page = fl_xmalloc(l->pages);
+	l->order = fl_xcalloc(l->pages, 1);
 	l->type = fl_xcalloc(l->pages / BLOCK, 1);
 	memset(l->page, FL_CENSUS_HOLE, l->pages);
 	memset(l->type, FL_CENSUS_MOVABLE, l->pages / BLOCK);
@@ -97,6 +116,8 @@ static void make_layout(struct fl_layout *l, uint64_t seed)
 	memset(l->page + 1, FL_CENSUS_RESERVED, 158);
 	memset(l->page + 256, FL_CENSUS_FREE, 256);
 	memset(l->page + 30 * BLOCK, FL_CENSUS_NOT_MANAGED, 2 * BLOCK);
+	memset(l->order + 30 * BLOCK, 0, 2 * BLOCK);
+	memset(l->order + 40 * BLOCK, 0, BLOCK);
 	memset(l->page + 40 * BLOCK, FL_CENSUS_ANON, BLOCK);
 	memset(l->page + 40 * BLOCK + 77, FL_CENSUS_HOLE, 3);
 	memset(l->page + 120 * BLOCK, FL_CENSUS_ANON, 100);
@@ -134,8 +155,10 @@ static void test_a_snapshot_that_is_written_and_read_is_the_same(void **state)
 	assert_memory_equal(a.zone, b.zone, sizeof(a.zone));
 	assert_int_equal(b.settings_count, 3);
 	assert_string_equal(b.settings[1].value, "33");
-	for (uint64_t pfn = a.first_pfn; pfn < a.first_pfn + a.pages; pfn++)
+	for (uint64_t pfn = a.first_pfn; pfn < a.first_pfn + a.pages; pfn++) {
 		assert_int_equal(fl_layout_page(&a, pfn), fl_layout_page(&b, pfn));
+		assert_int_equal(fl_layout_order(&a, pfn), fl_layout_order(&b, pfn));
+	}
 	for (uint64_t pfn = b.first_pfn; pfn < b.first_pfn + b.pages; pfn += BLOCK)
 		assert_int_equal(*fl_layout_type(&a, pfn), *fl_layout_type(&b, pfn));
 	fl_layout_fini(&a);
@@ -185,7 +208,7 @@ static void compare_pages(const struct fl_layout *a, const struct fl_layout *b)
 		    y == FL_CENSUS_FREE || y == FL_CENSUS_PCP)
 			assert_int_equal(x, y);
 		used++;
-		other += x != y;
+		other += x != y || fl_layout_order(a, pfn) != fl_layout_order(b, pfn);
 	}
 	/* What the host's own structures take out of the pages of others. */
 	if (other > used / 250)
@@ -288,6 +311,24 @@ static void test_chunks_do_not_span_pageblocks_of_different_types(void **state)
 	fl_layout_fini(&l);
 }
 
+/* Large folios of the page cache go whole. */
+static void test_file_pages_of_a_snapshot_can_be_dropped(void **state)
+{
+	struct fl_task task = { .name = "test" };
+	struct fl_caller who = { .task = &task };
+	uint32_t cached;
+	struct twin t;
+
+	(void)state;
+	twin_start(&t, 5, "6.18");
+	cached = (uint32_t)fl_filemap_pages(t.mem);
+	assert_true(cached > 500);
+	assert_int_equal(fl_filemap_drop(t.mem, &who), cached);
+	assert_int_equal(fl_filemap_pages(t.mem), 0);
+	fl_mem_check(t.mem);
+	twin_end(&t);
+}
+
 static void refuse(const char *from, const char *to, const char *word)
 {
 	struct fl_layout l, read;
@@ -350,6 +391,7 @@ int main(void)
 		cmocka_unit_test(test_free_lists_of_the_model_are_those_of_the_snapshot),
 		cmocka_unit_test(test_marks_and_sizes_of_per_cpu_lists_are_those_of_the_snapshot),
 		cmocka_unit_test(test_chunks_do_not_span_pageblocks_of_different_types),
+		cmocka_unit_test(test_file_pages_of_a_snapshot_can_be_dropped),
 		cmocka_unit_test(test_broken_snapshots_are_refused_with_a_sentence),
 	};
 

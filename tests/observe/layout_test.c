@@ -33,6 +33,7 @@ static void make(struct fl_layout *l, uint64_t seed, uint64_t blocks[FL_LAYOUT_T
 	l->zone[2] = (struct fl_layout_zone){ .start_pfn = 0, .spanned = BLOCKS * BLOCK, .has_host_free = true };
 	l->pages = BLOCKS * BLOCK;
 	l->page = fl_xcalloc(l->pages, 1);
+	l->order = fl_xcalloc(l->pages, 1);
 	l->type = fl_xcalloc(BLOCKS, 1);
 	memset(blocks, 0, FL_LAYOUT_TYPES * sizeof(*blocks));
 	for (uint32_t b = 0; b < BLOCKS; b++) {
