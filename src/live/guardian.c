@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -122,8 +123,10 @@ static void remove_things(const struct keeper *k)
 	for (size_t i = k->count; i-- > 0;) {
 		const struct fl_live_noted *note = &k->notes[i];
 
-		if (note->what == FL_LIVE_NOTE_FOLDER && is_ours(note->path))
+		if (note->what == FL_LIVE_NOTE_FOLDER && is_ours(note->path)) {
+			umount2(note->path, MNT_DETACH | UMOUNT_NOFOLLOW); /* if its tmpfs reached this namespace too */
 			nftw(note->path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+		}
 		else if (note->what == FL_LIVE_NOTE_GROUP && is_ours(note->path))
 			remove_group(note->path);
 		else if (note->what == FL_LIVE_NOTE_EVENTS)

@@ -88,10 +88,21 @@ static int make_folder(struct fl_backend *vm, const char *parent, const char *su
 	return error;
 }
 
+/* Where a tmpfs of our own may be mounted: a small guest has few folders. */
+static const char *mount_place(void)
+{
+	static const char *const places[] = { "/tmp", "/run", "/var/tmp" };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+		if (access(places[i], W_OK | X_OK) == 0)
+			return places[i];
+	return "/";
+}
+
 static int make_tmpfs(struct fl_backend *vm, struct fl_error *reterr)
 {
 	struct statfs fs;
-	int error = make_folder(vm, vm->has_namespace ? "/tmp" : "/dev/shm", "-tmpfs", vm->tmpfs, reterr);
+	int error = make_folder(vm, vm->has_namespace ? mount_place() : "/dev/shm", "-tmpfs", vm->tmpfs, reterr);
 
 	if (error)
 		return error;
