@@ -74,6 +74,9 @@ bool fl_swap_index_make(struct fl_mem *mem, struct fl_caller *who, fl_swp slot, 
 void fl_swap_index_set(struct fl_mem *mem, struct fl_caller *who, fl_swp slot, uint32_t entry);
 void fl_swap_index_check(struct fl_mem *mem);
 
+/* The host fetches where the slot of a folio is or will be noted; changes nothing. */
+void fl_swap_fetch(const struct fl_mem *mem, fl_pfn folio);
+
 /* Requests that a block device queues before a submitter must sleep (nr_requests of blk-mq with a scheduler). */
 #define FL_DEVICE_QUEUE 256u
 #define FL_QUEUE_WAIT_NS (10 * FL_MS_NS) /* longest sleep of the flusher before looking at the queue again */

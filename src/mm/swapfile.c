@@ -203,6 +203,14 @@ static void hash_remove(struct fl_swap *swap, fl_pfn head)
 	swap->hash[hole].key = 0;
 }
 
+void fl_swap_fetch(const struct fl_mem *mem, fl_pfn folio)
+{
+	const struct fl_swap *swap = mem->swap;
+
+	if (swap->hash)
+		__builtin_prefetch(&swap->hash[hash_home(swap, folio)], 1);
+}
+
 fl_swp fl_folio_swap_slot(const struct fl_mem *mem, fl_pfn folio)
 {
 	return mem->swap->hash[hash_find(mem->swap, folio)].slot;

@@ -206,6 +206,7 @@ static unsigned long isolate_lru_folios(struct fl_mem *mem, struct fl_caller *wh
 		uint32_t pages = fl_folio_pages(mem, pfn);
 
 		fl_frame_fetch(&mem->frames, mem->frames.record[pfn].prev);
+		__builtin_prefetch(&mem->pageblock[mem->frames.record[pfn].prev >> mem->pageblock_order], 1);
 		*nr_scanned += pages;
 		fl_charge(who->task, mem->cost->scan_lru_folio);
 		fl_spin_held(&mem->lru_lock, who->task, mem->cost->scan_lru_folio / 4); /* the rest is done without it */

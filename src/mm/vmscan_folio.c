@@ -298,6 +298,8 @@ unsigned long fl_shrink_folio_list(struct fl_mem *mem, struct fl_caller *who, st
 		fl_cond_resched(who->task);
 		wait_for_queue(&s, list->first);
 		pfn = fl_pfn_list_pop(&mem->frames, list);
+		if (!fl_pfn_list_empty(list))
+			fl_swap_fetch(mem, list->first);
 		fate = decide(&s, pfn);
 		if (fate == FREED || fate == SPLIT)
 			continue;
