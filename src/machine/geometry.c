@@ -6,10 +6,13 @@
  */
 #include "machine/geometry.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/census.h"
 #include "base/size.h"
 #include "base/text.h"
 
@@ -207,6 +210,32 @@ int fl_machine_make(const struct fl_machine_wish *wish, struct fl_machine *ret, 
 	else
 		*ret = m;
 	return error;
+}
+
+uint64_t fl_machine_least_host_bytes(const struct fl_machine *m)
+{
+	uint64_t frames = 0, blocks;
+
+	for (unsigned int z = 0; z < FL_ZONES; z++)
+		if (m->geometry.zone[z].end > frames)
+			frames = m->geometry.zone[z].end;
+	blocks = frames >> m->geometry.pageblock_order;
+	return frames * sizeof(uint32_t) + blocks * (sizeof(struct fl_pageblock) + sizeof(struct fl_census_block));
+}
+
+int fl_machine_fits_host(const struct fl_machine *m, uint64_t host_bytes, struct fl_error *reterr)
+{
+	uint64_t least = fl_machine_least_host_bytes(m);
+	char need[32], have[32];
+
+	if (!host_bytes)
+		host_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	if (least <= host_bytes)
+		return 0;
+	return fl_error_set(reterr, FL_ERROR_LACKING, -ENOMEM, "the model of this machine takes %s of memory or more, and this "
+			    "host has %s; take a smaller machine%s", fl_size_format((int64_t)least, need, sizeof(need)),
+			    fl_size_format((int64_t)host_bytes, have, sizeof(have)),
+			    m->geometry.pageblock_order < m->geometry.pmd_order ? ", or a larger pageblock_order" : "");
 }
 
 void fl_machine_fini(struct fl_machine *machine)

@@ -50,6 +50,12 @@ struct fl_machine {
 /* Builds and checks a machine. Refusals are sentences of class INPUT that name the least or nearest size. */
 int fl_machine_make(const struct fl_machine_wish *wish, struct fl_machine *ret, struct fl_error *reterr);
 
+/* Memory of the host, in bytes, that a run on this machine is sure to use: what the boot writes for each page frame and
+ * pageblock, and the census of one sample. */
+uint64_t fl_machine_least_host_bytes(const struct fl_machine *machine);
+/* Has the host (host_bytes; 0: ask it) so much? Error: class LACKING. */
+int fl_machine_fits_host(const struct fl_machine *machine, uint64_t host_bytes, struct fl_error *reterr);
+
 /* Frees what the machine owns. */
 void fl_machine_fini(struct fl_machine *machine);
 

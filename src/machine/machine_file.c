@@ -68,6 +68,8 @@ static int read_ranges(const struct fl_geometry *g, const json_t *list, const ch
 {
 	char where[64];
 
+	if (!list)
+		return fl_error_input(reterr, "there are no \"%s\"; expected a list such as [[\"0\", \"3G\"], [\"4G\", \"17G\"]]", name);
 	if (!json_is_array(list) || json_array_size(list) > FL_GEOMETRY_RANGES)
 		return fl_error_input(reterr, "%s: expected a list of at most %d ranges", name, FL_GEOMETRY_RANGES);
 	for (size_t i = 0; i < json_array_size(list); i++) {
@@ -90,6 +92,8 @@ static int read_zones(struct fl_geometry *g, const json_t *zones, struct fl_erro
 	json_t *pair;
 	fl_pfn end = 0;
 
+	if (!zones)
+		return fl_error_input(reterr, "there are no \"zones\"; expected an object such as {\"Normal\": [\"0\", \"4G\"]}");
 	if (!json_is_object(zones) || !json_object_size(zones))
 		return fl_error_input(reterr, "zones: expected an object such as {\"Normal\": [\"0\", \"4G\"]}");
 	json_object_foreach((json_t *)zones, name, pair) {

@@ -67,8 +67,12 @@ int fl_scenario_machine(const struct fl_scenario_request *r, struct fl_machine *
 				      s->name, fl_size_format(s->memory_min_bytes, least, sizeof(least)),
 				      fl_size_format((int64_t)machine.memory_bytes, got, sizeof(got)));
 	}
-	*ret = machine;
-	return 0;
+	error = fl_machine_fits_host(&machine, 0, reterr);
+	if (error)
+		fl_machine_fini(&machine);
+	else
+		*ret = machine;
+	return error;
 }
 
 /* Is `name` called or named in the text, outside comments? A word in a string counts: better one too many. */

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -233,10 +234,11 @@ static void test_broken_machine_files_are_refused(void **state)
 		{ "{\"zones\": {\"Norml\": [0, 4096]}}", "did you mean \"Normal\"" },
 		{ "{\"zones\": {\"Normal\": [0, \"4096G\"]}, \"ranges\": [[0, \"1G\"], [\"2000G\", \"2001G\"]]}", "times as much" },
 		{ "{\"zones\": {\"Normal\": [0, \"4G\"]}, \"ranges\": []}", "no memory" },
+		{ "{}", "there are no \"zones\"" },
 		{ "{\"zones\": {\"Normal\": [0, \"100P\"]}, \"ranges\": [[0, \"1G\"]]}", "out of range" },
 		{ "{\"zones\": {\"Normal\": [0, 1000]}}", "not a whole number of pages" },
 		{ "{\"zones\": {\"Normal\": [8192, 4096]}}", "not above the start" },
-		{ "{\"zones\": {\"Normal\": [0, \"1G\"]}}", "ranges: expected a list" },
+		{ "{\"zones\": {\"Normal\": [0, \"1G\"]}}", "there are no \"ranges\"; expected a list" },
 		{ "{\"zones\": {\"Normal\": [0, \"1G\"]}, \"ranges\": [[0, \"2G\"]]}", "ranges[0]: not all of it" },
 		{ "{\"zones\": {\"Normal\": [0, \"1G\"]}, \"ranges\": [[0, \"1G\"]], \"reserved\": [[\"1G\", \"2G\"]]}",
 		  "reserved[0]: lies outside" },
@@ -250,6 +252,26 @@ static void test_broken_machine_files_are_refused(void **state)
 		refuse((struct fl_machine_wish){ .file = path }, cases[i][1]);
 	}
 	refuse((struct fl_machine_wish){ .file = path, .memory_bytes = GIB }, "--memory cannot be given");
+}
+
+/* 1 GiB has 256 Ki frames of 4 bytes for sure; with pageblocks of two pages it has 128 Ki of those, each in the census. */
+static void test_machine_that_the_host_cannot_hold_is_refused_with_what_it_takes(void **state)
+{
+	struct fl_error error = { 0 };
+	struct fl_machine m;
+	uint64_t usual;
+
+	write_file("{\"zones\": {\"Normal\": [0, \"1G\"]}, \"ranges\": [[0, \"1G\"]]}");
+	assert_int_equal(fl_machine_make(&(struct fl_machine_wish){ .file = path }, &m, &error), 0);
+	usual = fl_machine_least_host_bytes(&m);
+	assert_true(usual > MIB && usual < 2 * MIB);
+	m.geometry.pageblock_order = 1;
+	assert_true(fl_machine_least_host_bytes(&m) > 4 * usual);
+	assert_int_equal(fl_machine_fits_host(&m, fl_machine_least_host_bytes(&m), &error), 0);
+	assert_int_equal(fl_machine_fits_host(&m, MIB, &error), -ENOMEM);
+	assert_int_equal(error.class, FL_ERROR_LACKING);
+	assert_non_null(strstr(error.text, "this host has 1M; take a smaller machine, or a larger pageblock_order"));
+	assert_int_equal(fl_machine_fits_host(&m, 0, &error), 0);
 }
 
 int main(void)
@@ -266,6 +288,7 @@ int main(void)
 		cmocka_unit_test(test_a_cost_file_is_laid_over_the_table_and_shows_in_the_description),
 		cmocka_unit_test(test_bad_cost_files_are_refused_with_file_and_line),
 		cmocka_unit_test(test_broken_machine_files_are_refused),
+		cmocka_unit_test(test_machine_that_the_host_cannot_hold_is_refused_with_what_it_takes),
 	};
 
 	return cmocka_run_group_tests(tests, open_file, remove_file);
