@@ -98,6 +98,7 @@ static void add_tunables(struct fl_fields *fields, const struct fl_option_value 
 static void add_provenance(const struct fl_cli_experiment *e, const struct fl_pool_outcome *outcomes, size_t count,
 			   struct fl_fields *to)
 {
+	const struct fl_field *costs = fl_fields_find(&e->machine, "costs"); /* hash of the cost file */
 	double cpu_s = 0;
 	uint64_t rss = 0;
 	struct utsname host;
@@ -123,6 +124,8 @@ static void add_provenance(const struct fl_cli_experiment *e, const struct fl_po
 		fl_fields_add_text(to, "host_kernel", host.release);
 		fl_fields_add_text(to, "host_machine", host.machine);
 	}
+	if (costs)
+		fl_fields_add_text(to, "costs", costs->text);
 	fl_fields_add_real(to, "cpu_s", cpu_s);
 	fl_fields_add_int(to, "rss_max_bytes", (int64_t)rss);
 }
@@ -280,6 +283,21 @@ static size_t count_done(const struct fl_pool_outcome *outcomes, size_t count)
 	return n;
 }
 
+/* A metric that the scenario declares and no run gave a value in any phase is in no table: that is said. */
+static void say_valueless(const struct fl_cli_experiment *e, const struct fl_result *result)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = fl_cli_model.scenario_metric(&e->scenario, i)); i++) {
+		bool found = false;
+
+		for (size_t m = 0; m < result->metrics_count && !found; m++)
+			found = !strcmp(result->metrics[m].name, name);
+		if (!found)
+			fl_cli_say("no run gave the metric \"%s\" of scenario %s a value", name, e->scenario.name);
+	}
+}
+
 /* What the scenario printed, with the run in front when there are several. */
 static void say_logs(const struct fl_cli_experiment *e, const struct fl_pool_outcome *outcomes, size_t count)
 {
@@ -351,6 +369,8 @@ static int deliver(struct fl_cli_experiment *e, const struct fl_pool_outcome *ou
 	int printed, stored, drawn = 0;
 
 	build_result(e, outcomes, runs, &result);
+	if (count_done(outcomes, runs * e->kernels_count))
+		say_valueless(e, &result);
 	printed = print_tables(e, outcomes, &result);
 	stored = store(e, &result);
 	if (e->png.path)

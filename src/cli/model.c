@@ -33,6 +33,13 @@ static int scenario_load(const char *name_or_path, struct fl_cli_scenario *ret, 
 	return 0;
 }
 
+static const char *scenario_metric(const struct fl_cli_scenario *scenario, size_t i)
+{
+	const struct fl_scenario *s = scenario->opaque;
+
+	return i < s->metrics_count ? s->metrics[i].name : NULL;
+}
+
 static void scenario_free(struct fl_cli_scenario *scenario)
 {
 	fl_scenario_free(scenario->opaque);
@@ -165,16 +172,35 @@ static void list_patches(struct fl_text *to)
 	}
 }
 
+/* Defaults of a machine with pages of 4K. */
+static void list_default(unsigned int i, const struct fl_settings *set, struct fl_text *to)
+{
+	const struct fl_tunable *tunable = fl_tunable_at(i);
+	uint64_t value;
+
+	if (!fl_tunable_in(i, set, &value))
+		fl_text_add(to, "; default %s", strstr(tunable->name, "<size>") ? "inherit for the PMD size, else never"
+										 : "by the size of memory");
+	else if (tunable->words)
+		fl_text_add(to, "; default %s", tunable->words[value]);
+	else
+		fl_text_add(to, "; default %llu", (unsigned long long)value);
+}
+
 static void list_tunables(struct fl_text *to)
 {
+	const struct fl_geometry geometry = { .page_shift = 12, .pageblock_order = 9, .max_order = 10, .pmd_order = 9 };
 	const struct fl_tunable *tunable;
+	struct fl_settings set;
 
+	fl_settings_init(&set, &geometry);
 	for (unsigned int i = 0; (tunable = fl_tunable_at(i)); i++) {
 		fl_text_add(to, "%s\t%s (", tunable->name, tunable->line);
 		for (const char *const *word = tunable->words; word && *word; word++)
 			fl_text_add(to, "%s%s", word == tunable->words ? "" : ", ", *word);
 		if (!tunable->words)
 			fl_text_add(to, "%llu to %llu", (unsigned long long)tunable->min, (unsigned long long)tunable->max);
+		list_default(i, &set, to);
 		fl_text_add(to, ")\n");
 	}
 }
@@ -232,6 +258,7 @@ const struct fl_cli_model fl_cli_model = {
 	.default_kernel = fl_kernel_default,
 	.scenario_load = scenario_load,
 	.scenario_free = scenario_free,
+	.scenario_metric = scenario_metric,
 	.kernel_check = kernel_check,
 	.kernel_has = kernel_has,
 	.request_check = request_check,

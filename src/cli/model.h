@@ -62,6 +62,8 @@ struct fl_cli_model {
 	const char *default_kernel;
 	int (*scenario_load)(const char *name_or_path, struct fl_cli_scenario *ret, struct fl_error *reterr);
 	void (*scenario_free)(struct fl_cli_scenario *scenario);
+	/* The name of the i-th metric that the scenario declares; NULL past the end. */
+	const char *(*scenario_metric)(const struct fl_cli_scenario *scenario, size_t i);
 	/* Checks the notation BASE{+PATCH}{~PATCH}{,TUNABLE=VALUE} for that backend and gives its canonical text (free()). */
 	int (*kernel_check)(const char *spec, const char *backend, char **ret_canonical, struct fl_error *reterr);
 	/* Does a kernel that kernel_check() took have this patch or set, from its base or laid over it? */

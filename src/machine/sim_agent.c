@@ -195,10 +195,15 @@ void fl_agents_describe_stuck(const struct fl_backend *vm, struct fl_error *rete
 	unsigned int named = 0;
 
 	fl_text_init(&who);
-	for (uint32_t i = 0; i < vm->agents_count && named < 5; i++)
-		if (!vm->agents[i]->ended)
-			fl_text_add(&who, "%s%s in %s()", named++ ? ", " : "", vm->agents[i]->task->name,
-				    fl_verb_name(vm->agents[i]->op.verb));
+	for (uint32_t i = 0; i < vm->agents_count && named < 5; i++) {
+		const struct fl_op *op = &vm->agents[i]->op;
+
+		if (vm->agents[i]->ended)
+			continue;
+		fl_text_add(&who, "%s%s in %s()", named++ ? ", " : "", vm->agents[i]->task->name, fl_verb_name(op->verb));
+		if (op->script)
+			fl_text_add(&who, " at %s:%u", op->script, op->line);
+	}
 	fl_error_input(reterr, "the scenario stands still: every process waits for another one (%s%s)", who.data,
 		       vm->agents_alive > named ? ", ..." : "");
 	fl_text_fini(&who);

@@ -140,6 +140,8 @@ struct fl_op {
 	enum fl_pattern pattern;
 	char name[64], text[64];
 	struct fl_program program;
+	const char *script; /* where in the load this is, for messages; NULL: not known */
+	unsigned int line;
 };
 
 /* What a backend is opened with. Text and tables are borrowed until close. */

@@ -262,6 +262,14 @@ int fl_tunable_write(struct fl_mem *mem, struct fl_caller *who, const char *name
 	return 0;
 }
 
+bool fl_tunable_in(unsigned int i, const struct fl_settings *set, uint64_t *ret)
+{
+	if (entries[i].offset == MIN_FREE || entries[i].offset == PER_SIZE)
+		return false;
+	*ret = *(const uint32_t *)((const char *)set + entries[i].offset);
+	return true;
+}
+
 uint64_t fl_tunable_read(const struct fl_mem *mem, const char *name)
 {
 	const struct entry *entry = find(name);

@@ -31,6 +31,9 @@ int fl_tunable_write(struct fl_mem *mem, struct fl_caller *who, const char *name
 		     struct fl_error *reterr);
 
 /* Reads a setting as a number (index of the word for words); UINT64_MAX for an unknown name. */
+/* The value of tunable i in these settings. False for one that has no single value: min_free_kbytes and huge pages by size. */
+bool fl_tunable_in(unsigned int i, const struct fl_settings *set, uint64_t *ret);
+
 uint64_t fl_tunable_read(const struct fl_mem *mem, const char *name);
 
 #endif

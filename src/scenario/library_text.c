@@ -42,6 +42,19 @@ static const char *skip_to_conversion(const char *f)
 	return f + strspn(f, "-+ #0123456789.");
 }
 
+/* Checked here, since an error inside Lua's own format could not name the function. Texts lose their addresses. */
+static void check_format_argument(lua_State *L, char conversion, int arg)
+{
+	if (strchr("dixXoc", conversion)) {
+		luaL_checkinteger(L, arg);
+	} else if (strchr("feEgG", conversion)) {
+		luaL_checknumber(L, arg);
+	} else if (conversion == 's' || lua_istable(L, arg)) {
+		fl_library_tostring(L, arg, NULL);
+		lua_replace(L, arg);
+	}
+}
+
 /* Lua's own string.format (upvalue 1), after every argument of %s became a text without an address. */
 static int text_format(lua_State *L)
 {
@@ -58,10 +71,7 @@ static int text_format(lua_State *L)
 			return luaL_error(L, "string.format: there is no conversion %%%c in scenarios", *f ? *f : ' ');
 		if (++arg > lua_gettop(L))
 			return luaL_error(L, "string.format: argument %d is missing", arg - 1);
-		if (*f != 's' && !(*f == 'q' && lua_istable(L, arg)))
-			continue;
-		fl_library_tostring(L, arg, NULL);
-		lua_replace(L, arg);
+		check_format_argument(L, *f, arg);
 	}
 	lua_pushvalue(L, lua_upvalueindex(1));
 	lua_insert(L, 1);

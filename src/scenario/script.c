@@ -114,8 +114,7 @@ void fl_script_free(struct fl_script *script)
 	free(script);
 }
 
-/* Line of the innermost Lua function that is still on the stack of a failed coroutine; 0: none. */
-static int failed_line(lua_State *co)
+int fl_script_line(lua_State *co)
 {
 	lua_Debug ar;
 
@@ -137,7 +136,7 @@ static bool has_position(const struct fl_script *script, const char *message)
 int fl_script_error(struct fl_script *script, lua_State *co, int status, struct fl_error *reterr)
 {
 	const char *message = lua_type(co, -1) == LUA_TSTRING ? lua_tostring(co, -1) : "error() with no text";
-	int line = failed_line(co);
+	int line = fl_script_line(co);
 
 	if (status == LUA_ERRMEM)
 		fl_error_input(reterr, "the script needs more than %u MiB of memory", FL_SCRIPT_BYTES_MAX >> 20);

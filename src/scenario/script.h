@@ -49,6 +49,8 @@ struct fl_script *fl_script_of(lua_State *L);
 int fl_script_execute(struct fl_script *script, const char *text, size_t length, struct fl_error *reterr);
 
 /* The sentence of a failed coroutine, whose stack still stands: always with script:line if any Lua code ran. */
+/* The innermost line of the script that is on the stack of a coroutine; 0: none. */
+int fl_script_line(lua_State *co);
 int fl_script_error(struct fl_script *script, lua_State *co, int status, struct fl_error *reterr);
 
 /* Work of a library function that no instruction counts; raises when the limit is passed. */

@@ -50,6 +50,8 @@ static int yield_op(lua_State *L, struct fl_op *op)
 	if (op->flags & FL_OP_RANDOM || op->verb == FL_VERB_DISCARD || op->verb == FL_VERB_REFAULT ||
 	    (op->verb == FL_VERB_READ_FILES && op->count) || (op->verb == FL_VERB_WRITE_FILES && op->count))
 		op->draw = fl_rng_u64(&fl_body_of(L, "")->rng);
+	op->script = fl_script_of(L)->chunk + 1;
+	op->line = (unsigned int)fl_script_line(L);
 	return lua_yieldk(L, 0, (lua_KContext)op->verb, resume_verb);
 }
 

@@ -45,6 +45,12 @@ static int scenario_load(const char *name, struct fl_cli_scenario *ret, struct f
 			      fl_names_hint(name, scenarios, SCENARIOS, near, sizeof(near)));
 }
 
+static const char *scenario_metric(const struct fl_cli_scenario *scenario, size_t i)
+{
+	(void)scenario;
+	return i ? NULL : "thp_success_pct";
+}
+
 static void scenario_free(struct fl_cli_scenario *scenario)
 {
 }
@@ -179,6 +185,7 @@ const struct fl_cli_model fl_cli_model = {
 	.default_kernel = "7.3",
 	.scenario_load = scenario_load,
 	.scenario_free = scenario_free,
+	.scenario_metric = scenario_metric,
 	.kernel_check = kernel_check,
 	.say = say,
 	.settle = settle,
