@@ -5,6 +5,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	inspected(NULL, data, size);
+	inspected(NULL, size & 1, data, size);
 	return 0;
 }

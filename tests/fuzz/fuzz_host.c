@@ -20,6 +20,6 @@ static const char *const paths[] = {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size)
-		inspected(paths[data[0] % (sizeof(paths) / sizeof(paths[0]))], data + 1, size - 1);
+		inspected(paths[data[0] % (sizeof(paths) / sizeof(paths[0]))], false, data + 1, size - 1);
 	return 0;
 }
