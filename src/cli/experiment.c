@@ -137,6 +137,11 @@ static int check_requests(struct fl_cli_experiment *e, struct fl_error *reterr)
 		if (r < 0)
 			return r;
 	}
+	if (is_live(e->line) && !e->request.scale_bytes) { /* of the memory that is available now, for all runs */
+		const struct fl_field *scale = fl_fields_find(&e->machine, "scale_bytes");
+
+		e->request.scale_bytes = scale ? scale->number : 0;
+	}
 	return 0;
 }
 

@@ -94,6 +94,20 @@ static void add_tunables(struct fl_fields *fields, const struct fl_option_value 
 	}
 }
 
+/* What the host of a live run could not do or measure. */
+static void add_limits(const struct fl_cli_experiment *e, struct fl_fields *to)
+{
+	struct fl_cli_request request = e->request;
+	struct fl_text text;
+
+	request.kernel = e->kernels[0];
+	fl_text_init(&text);
+	fl_cli_model.say(&request, false, &text);
+	if (text.length)
+		fl_fields_add_text(to, "limits", text.data);
+	fl_text_fini(&text);
+}
+
 /* What may differ between two runs of the same inputs. */
 static void add_provenance(const struct fl_cli_experiment *e, const struct fl_pool_outcome *outcomes, size_t count,
 			   struct fl_fields *to)
@@ -126,6 +140,7 @@ static void add_provenance(const struct fl_cli_experiment *e, const struct fl_po
 	}
 	if (costs)
 		fl_fields_add_text(to, "costs", costs->text);
+	add_limits(e, to);
 	fl_fields_add_real(to, "cpu_s", cpu_s);
 	fl_fields_add_int(to, "rss_max_bytes", (int64_t)rss);
 }

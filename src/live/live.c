@@ -127,6 +127,7 @@ static int make_ready(struct fl_backend *vm, const struct fl_backend_request *re
 	vm->has_namespace = geteuid() == 0 && unshare(CLONE_NEWNS) == 0;
 	if (vm->has_namespace) /* fails in a chroot: then the guardian unmounts */
 		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+	setpgid(0, 0); /* what is typed at the terminal is for the tool, which ends us */
 	signal(SIGPIPE, SIG_IGN); /* a guardian that is gone is an error, not our end */
 	set_limits();
 	find_device(vm);
