@@ -35,6 +35,9 @@ void fl_live_events_drain(struct fl_live_events *events);
  */
 void fl_live_events_read(struct fl_live_events *events, struct fl_live_counts *to);
 
+/* Events that the buffers lost since open: counts are too small by what they were. NULL allowed: 0. */
+uint64_t fl_live_events_lost(struct fl_live_events *events);
+
 /* Removes the instance. NULL allowed. */
 void fl_live_events_close(struct fl_live_events *events);
 

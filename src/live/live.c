@@ -182,6 +182,11 @@ static int live_open(const struct fl_backend_request *request, struct fl_record 
 
 static void end_record(struct fl_backend *vm)
 {
+	uint64_t lost = fl_live_events_lost(vm->sampler.events);
+
+	if (lost)
+		fl_text_add(&vm->record->log, "%llu trace events were lost: %s count too little\n", (unsigned long long)lost,
+			    fl_live_events_names);
 	vm->record->virtual_ns = fl_live_now_ns() - vm->born_ns;
 	vm->record->has_census = fl_census_read_live("", &vm->record->census, NULL) == 0;
 	if (vm->agents[0]->process->no_memory) {

@@ -36,6 +36,11 @@ void fl_live_events_read(struct fl_live_events *events, struct fl_live_counts *t
 {
 }
 
+uint64_t fl_live_events_lost(struct fl_live_events *events)
+{
+	return 0;
+}
+
 void fl_live_events_close(struct fl_live_events *events)
 {
 }
@@ -443,12 +448,12 @@ void fl_live_events_drain(struct fl_live_events *e)
 
 /* ---- reading ---- */
 
-/* What the buffers lost since the instance was made, from their own statistics. */
-static uint64_t lost(struct fl_live_events *e)
+/* From the buffers' own statistics. */
+uint64_t fl_live_events_lost(struct fl_live_events *e)
 {
 	uint64_t sum = 0;
 
-	for (unsigned int i = 0; i < e->cpus_count; i++) {
+	for (unsigned int i = 0; e && i < e->cpus_count; i++) {
 		char name[64], *text, *line;
 
 		snprintf(name, sizeof(name), "per_cpu/cpu%u/stats", i);
@@ -553,7 +558,7 @@ void fl_live_events_read(struct fl_live_events *e, struct fl_live_counts *to)
 	read_kind(e, BEGIN, 0, "compaction_begin_async", to);
 	read_kind(e, BEGIN, 1, "compaction_begin_sync", to);
 	read_rest(e, to);
-	fl_live_counts_add(to, "trace_events_lost", lost(e));
+	fl_live_counts_add(to, "trace_events_lost", fl_live_events_lost(e));
 }
 
 /* ---- the end ---- */
