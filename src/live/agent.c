@@ -20,7 +20,7 @@
 #include "live/setting.h"
 #include "live/wire.h"
 
-#define SPIN 2000 /* steps between two looks at the clock */
+#define SPIN 20000 /* steps between two looks at the clock */
 #define STACK_BYTES (256u << 10)
 
 static uint64_t cpu_ns(void)

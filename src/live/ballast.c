@@ -43,8 +43,8 @@ static void __attribute__((noreturn)) ballast_main(uint64_t bytes, uint64_t floo
 		_exit(1);
 	madvise(all, bytes, MADV_HUGEPAGE);
 	for (uint64_t at = 0; at < bytes && fl_live_available("") > floor + STEP; at += STEP) {
-		if (mlock(all + at, STEP))
-			memset(all + at, 1, STEP);
+		memset(all + at, 1, STEP);
+		mlock(all + at, STEP); /* where it may: then it is not what is swapped out first */
 	}
 	if (write(pipe, "f", 1) != 1)
 		_exit(1);
