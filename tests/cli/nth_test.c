@@ -251,7 +251,7 @@ static void check_memory(const struct done *d, long n)
 	bool told = (d->status == 0 || d->status == 2 || d->status == 3) &&
 		    (strstr(d->out, "Cannot allocate memory") || strstr(d->err, "Cannot allocate memory"));
 
-	if (!out_of_memory && !told)
+	if (strstr(d->err, "Sanitizer") || (!out_of_memory && !told))
 		fail_msg("allocation %ld fails: status %d, \"%.2000s\"", n, d->status, d->err);
 	if (d->json && d->status == 1 && d->json[0] && !strstr(d->json, "\"fraglab.inspect.v1\""))
 		fail_msg("allocation %ld fails: half a file", n);
@@ -260,7 +260,7 @@ static void check_memory(const struct done *d, long n)
 
 static void check_read(const struct done *d, long n)
 {
-	if ((d->status != 0 && d->status != 1 && d->status != 2 && d->status != 3) ||
+	if (strstr(d->err, "Sanitizer") || (d->status != 0 && d->status != 1 && d->status != 2 && d->status != 3) ||
 	    (!strstr(d->out, "Input/output") && !strstr(d->err, "Input/output") && !strstr(d->out, "cannot be read, so not shown")))
 		fail_msg("read %ld fails: status %d, out \"%.3000s\", err \"%.1000s\"", n, d->status, d->out, d->err);
 	assert_int_equal(left_behind(), 0);
