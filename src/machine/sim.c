@@ -323,6 +323,7 @@ static void make_swap(struct fl_backend *vm)
 {
 	vm->swap = fl_device_new(vm->sim, &swap_model);
 	fl_swapon(vm->mem, vm->swap, (uint32_t)(vm->machine.swap_bytes >> vm->mem->page_shift), false);
+	fl_swap_set_rotational(vm->mem);
 }
 
 #define EVENT(name) (UINT64_C(1) << FL_TRACE_##name)

@@ -255,6 +255,8 @@ struct fl_no_facts {
 	  "does direct reclaim ask for the high mark and the gap besides suitability before it leaves off for compaction") \
 	X(swap_cache_is_xarray, bool, struct fl_no_facts, \
 	  "is the swap cache an xarray with leaves from slab instead of a table for each cluster") \
+	X(swap_scans_rotating, bool, struct fl_no_facts, \
+	  "are the slots of a rotating disk found by scanning it, with caches of 64 for each CPU, instead of by clusters") \
 	X(khugepaged_charge, unsigned int, struct fl_khugepaged_charge_facts, \
 	  "what a scanned range costs of khugepaged's pages_to_scan") \
 	X(khugepaged_refuses_lazyfree, bool, struct fl_khugepaged_lazyfree_facts, \

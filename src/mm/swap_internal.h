@@ -45,6 +45,7 @@ struct fl_swap {
 	/* readahead: swapin_readahead_hits, last window and offset */
 	uint32_t ra_hits, ra_last_pages;
 	fl_swp ra_last_slot;
+	struct fl_swap_scan *scan; /* how 6.12 finds slots on a rotating disk (swap_scan.c); else NULL */
 	struct fl_waitqueue queue_wait; /* for a place in the queue of the device */
 };
 
@@ -73,6 +74,20 @@ bool fl_swap_index_make(struct fl_mem *mem, struct fl_caller *who, fl_swp slot, 
 /* Sets the word of a slot; a leaf whose last word becomes 0 is freed. */
 void fl_swap_index_set(struct fl_mem *mem, struct fl_caller *who, fl_swp slot, uint32_t entry);
 void fl_swap_index_check(struct fl_mem *mem);
+
+/* ---- Slots of a rotating disk: swap_scan.c ---- */
+
+void fl_swap_scan_fini(struct fl_swap *swap);
+/* A free slot for a page, not in use yet; FL_SWP_NONE when all are. Never switches. */
+fl_swp fl_swap_scan_slot(struct fl_mem *mem, struct fl_caller *who);
+bool fl_swap_is_reserved(const struct fl_swap *swap, fl_swp slot);
+uint64_t fl_swap_scan_hash(const struct fl_swap *swap, uint64_t hash);
+
+/* A slot in use: counted, or its page is in the cache, or a CPU keeps it for what comes next. */
+static inline bool fl_swap_slot_is_used(const struct fl_swap *swap, fl_swp slot)
+{
+	return swap->count[slot] || fl_swap_entry_is_page(swap->entry[slot]) || fl_swap_is_reserved(swap, slot);
+}
 
 /* The host fetches where the slot of a folio is or will be noted; changes nothing. */
 void fl_swap_fetch(const struct fl_mem *mem, fl_pfn folio);

@@ -89,6 +89,7 @@ void fl_swap_fini(struct fl_mem *mem)
 	fl_xfree(swap->cluster);
 	fl_xfree(swap->current);
 	fl_swap_index_fini(mem);
+	fl_swap_scan_fini(swap);
 	fl_xfree(swap->hash);
 	fl_xfree(swap);
 	mem->swap = NULL;
@@ -218,12 +219,6 @@ fl_swp fl_folio_swap_slot(const struct fl_mem *mem, fl_pfn folio)
 
 /* ---- Slots ---- */
 
-/* A slot in use: counted, or its page is in the cache. */
-static bool slot_is_used(const struct fl_swap *swap, fl_swp slot)
-{
-	return swap->count[slot] || fl_swap_entry_is_page(swap->entry[slot]);
-}
-
 static void slot_take(struct fl_swap *swap, fl_swp slot)
 {
 	swap->free--;
@@ -251,7 +246,7 @@ static fl_swp cluster_scan(const struct fl_swap *swap, uint32_t c, uint32_t from
 	for (fl_swp at = (from + run - 1) & ~(run - 1); at + run <= end; at += run) {
 		uint32_t i = 0;
 
-		while (i < run && !slot_is_used(swap, at + i))
+		while (i < run && !fl_swap_slot_is_used(swap, at + i))
 			i++;
 		if (i == run)
 			return at;
@@ -324,8 +319,10 @@ static fl_swp find_slots(struct fl_mem *mem, struct fl_caller *who, unsigned int
 	uint32_t *current = &swap->current[fl_caller_cpu(who) % mem->cpus * FL_MAX_ORDERS + order];
 	fl_swp slot = FL_SWP_NONE;
 
-	if (swap->free < 1u << order || 1u << order > FL_SWAP_CLUSTER_PAGES)
+	if ((swap->free < 1u << order && !swap->scan) || 1u << order > FL_SWAP_CLUSTER_PAGES)
 		return FL_SWP_NONE;
+	if (swap->scan)
+		return order ? FL_SWP_NONE : fl_swap_scan_slot(mem, who);
 	if (*current != FL_SWP_NONE)
 		slot = cluster_scan(swap, *current / FL_SWAP_CLUSTER_PAGES, *current, order);
 	if (slot == FL_SWP_NONE) {
@@ -350,7 +347,7 @@ void fl_swap_dup(struct fl_mem *mem, fl_swp slot)
 	struct fl_swap *swap = mem->swap;
 
 	FL_ASSERT(slot < swap->pages && swap->count[slot] < UINT8_MAX);
-	FL_ASSERT_MSG(slot_is_used(swap, slot), "a PTE names a slot in use");
+	FL_ASSERT_MSG(fl_swap_slot_is_used(swap, slot), "a PTE names a slot in use");
 	swap->count[slot]++;
 }
 
@@ -518,6 +515,7 @@ uint64_t fl_swap_hash(const struct fl_mem *mem, uint64_t hash)
 		if (swap->entry[slot] || swap->count[slot])
 			hash = fl_hash_u64(hash, (uint64_t)slot << 40 ^ (uint64_t)swap->entry[slot] << 8 ^
 							 swap->count[slot]);
+	hash = fl_swap_scan_hash(swap, hash);
 	return fl_hash_u64(hash, (uint64_t)swap->ra_hits << 32 | swap->ra_last_pages);
 }
 
@@ -529,7 +527,7 @@ void fl_swap_check(struct fl_mem *mem)
 	for (fl_swp slot = 0; slot < swap->pages; slot++) {
 		fl_pfn page = fl_swap_cache_lookup(mem, slot);
 
-		used += slot_is_used(swap, slot);
+		used += fl_swap_slot_is_used(swap, slot);
 		if (page == FL_PFN_NONE)
 			continue;
 		cached++;
@@ -544,7 +542,7 @@ void fl_swap_check(struct fl_mem *mem)
 		uint32_t in_use = 0;
 
 		for (uint32_t i = 0; i < cluster_slots(swap, c); i++)
-			in_use += slot_is_used(swap, c * FL_SWAP_CLUSTER_PAGES + i);
+			in_use += fl_swap_slot_is_used(swap, c * FL_SWAP_CLUSTER_PAGES + i);
 		FL_ASSERT_MSG(in_use == swap->cluster[c].used, "slots of a cluster are counted");
 	}
 }

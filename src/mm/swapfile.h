@@ -26,6 +26,8 @@ void fl_swap_check(struct fl_mem *mem); /* invariants of slots and cache */
 /* swapon: one area of `pages` slots on a device (borrowed; NULL: I/O takes no time). Synchronous devices (zram) bypass
  * readahead and may read large folios. Only once. */
 void fl_swapon(struct fl_mem *mem, struct fl_device *device, uint32_t pages, bool synchronous);
+/* The area is on a disk that counts as rotating, right after fl_swapon. */
+void fl_swap_set_rotational(struct fl_mem *mem);
 
 uint32_t fl_swap_total(const struct fl_mem *mem);
 uint32_t fl_swap_free_slots(const struct fl_mem *mem); /* get_nr_swap_pages() */

@@ -223,6 +223,7 @@ static void load_start(struct load *load, const char *kernel, unsigned int block
 	load->swap = fl_device_new(load->sim, &swap);
 	load->disk = fl_device_new(load->sim, &disk);
 	fl_swapon(f->mem, load->swap, blocks * 512, false);
+	fl_swap_set_rotational(f->mem);
 	fl_kswapd_start(f->mem);
 	fl_flusher_start(f->mem);
 	fl_kcompactd_new(f->mem);

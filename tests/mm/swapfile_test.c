@@ -1,5 +1,6 @@
 /* tests/mm/swapfile_test.c - slots, the swap cache, huge pages in swap, readahead (without time). */
 #include "mm/slab.h"
+#include "mm/swap_internal.h"
 #include "reclaim_fixture.h"
 
 static uint32_t slot_of(const struct fixture *f, const struct anon *a, uint32_t i)
@@ -274,6 +275,81 @@ static void test_shared_memory_goes_to_swap_and_back(void **state)
 	fixture_done(&f);
 }
 
+/* ---- A rotating disk in 6.12: scan_swap_map_slots() and the caches of slots ---- */
+
+static void rotating_boot(struct fixture *f, const char *kernel, uint32_t swap_pages)
+{
+	reclaim_boot(f, kernel, 64, swap_pages);
+	fl_swap_set_rotational(f->mem);
+}
+
+static void test_each_cpu_takes_64_slots_of_a_rotating_disk_at_a_time(void **state)
+{
+	struct fl_caller other;
+	struct fixture f = { 0 };
+
+	(void)state;
+	rotating_boot(&f, "6.12", 4096);
+	other = (struct fl_caller){ .task = &f.task[1] };
+	assert_int_equal(fl_swap_scan_slot(f.mem, &f.who), 0);
+	assert_int_equal(fl_swap_free_slots(f.mem), 4096 - 63); /* reserved but for the one that was handed out */
+	for (fl_swp slot = 1; slot < 64; slot++)
+		assert_int_equal(fl_swap_scan_slot(f.mem, &other), slot);
+	assert_int_equal(fl_swap_free_slots(f.mem), 4096);
+	assert_int_equal(fl_swap_scan_slot(f.mem, &f.who), 64);
+	fixture_done(&f);
+}
+
+/* Less than two batches for each CPU: no cache, so nothing is reserved. */
+static void test_few_free_slots_are_not_cached(void **state)
+{
+	struct fixture f = { 0 };
+
+	(void)state;
+	rotating_boot(&f, "6.12", 127);
+	assert_int_equal(fl_swap_scan_slot(f.mem, &f.who), 0);
+	assert_int_equal(fl_swap_free_slots(f.mem), 127);
+	fixture_done(&f);
+}
+
+static void test_a_rotating_disk_takes_no_huge_page_whole_in_612(void **state)
+{
+	static const char *const kernels[] = { "6.12", "7.3" };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct fixture f = { 0 };
+		fl_pfn pfn;
+
+		rotating_boot(&f, kernels[i], 4096);
+		pfn = fl_page_alloc(f.mem, &f.who, FL_GFP_TRANSHUGE_LIGHT, 9, FL_KIND_ANON);
+		assert_int_equal(fl_folio_alloc_swap(f.mem, &f.who, pfn), i == 1);
+		if (i == 1)
+			fl_folio_free_swap(f.mem, &f.who, pfn);
+		fl_page_free(f.mem, &f.who, pfn, 9);
+		fixture_done(&f);
+	}
+}
+
+static void test_scan_begins_at_an_empty_run_after_each_512_slots(void **state)
+{
+	struct fixture f = { 0 };
+	struct anon a;
+
+	(void)state;
+	rotating_boot(&f, "6.12", 4096);
+	a = touch_anon(&f, 1600);
+	swap_out_all(&f, &a);
+	for (uint32_t i = 0; i < 1600; i++)
+		assert_true(slot_of(&f, &a, i) < 1600 + 64);
+	/* The first 600 slots become free, of which 512 in a row are where the next cluster begins. */
+	fl_madvise(f.mem, &f.who, a.mm, a.start, 600, FL_MADV_DONTNEED);
+	for (int i = 0; i < 512; i++)
+		if (fl_swap_scan_slot(f.mem, &f.who) == 0)
+			return fixture_done(&f);
+	fail_msg("the empty run at the start was not found");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +365,10 @@ int main(void)
 		cmocka_unit_test(test_random_faults_make_the_window_shrink),
 		cmocka_unit_test(test_swapped_page_that_comes_back_at_once_starts_active),
 		cmocka_unit_test(test_shared_memory_goes_to_swap_and_back),
+		cmocka_unit_test(test_each_cpu_takes_64_slots_of_a_rotating_disk_at_a_time),
+		cmocka_unit_test(test_few_free_slots_are_not_cached),
+		cmocka_unit_test(test_a_rotating_disk_takes_no_huge_page_whole_in_612),
+		cmocka_unit_test(test_scan_begins_at_an_empty_run_after_each_512_slots),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
