@@ -17,6 +17,7 @@ struct fl_cal_bench {
 	size_t bytes;
 	const char *folder;
 	uint64_t random;
+	bool is_host_taken;  /* somebody had the lock of live runs for long: not waited for again */
 	char why_not[200];   /* set by a measurement that returns false */
 };
 
@@ -33,7 +34,7 @@ struct fl_cal_measurement {
 };
 
 /* Tables of the files; they end with name NULL. They are measured in this order. */
-extern const struct fl_cal_measurement fl_cal_memory[], fl_cal_process[], fl_cal_file[], fl_cal_compaction[];
+extern const struct fl_cal_measurement fl_cal_memory[], fl_cal_order[], fl_cal_process[], fl_cal_file[], fl_cal_compaction[];
 
 /* CPU time of this thread in ns. */
 double fl_cal_now(void);

@@ -240,8 +240,8 @@ static void repeat(struct run *r, const struct fl_cal_measurement *m, struct fl_
 
 int fl_calibrate(const struct fl_calibrate_options *options, struct fl_calibration *ret, struct fl_error *reterr)
 {
-	static const struct fl_cal_measurement *const tables[] = { fl_cal_process, fl_cal_memory, fl_cal_file,
-								   fl_cal_compaction };
+	static const struct fl_cal_measurement *const tables[] = { fl_cal_process, fl_cal_memory, fl_cal_order,
+								   fl_cal_file, fl_cal_compaction };
 	struct run r = { .options = options, .to = ret, .bench = { .folder = options->folder, .random = 1 } };
 	unsigned int count = 0;
 	int error = check_memory(options, reterr);
@@ -252,10 +252,10 @@ int fl_calibrate(const struct fl_calibrate_options *options, struct fl_calibrati
 	if (!warm_up(&r.bench))
 		return fl_error_set(reterr, FL_ERROR_LACKING, -ENOMEM, "%s", r.bench.why_not);
 	*ret = (struct fl_calibration){ .rows = fl_xcalloc(ROWS_MAX, sizeof(*ret->rows)) };
-	for (size_t t = 0; t < 4; t++)
+	for (size_t t = 0; t < sizeof(tables) / sizeof(*tables); t++)
 		for (const struct fl_cal_measurement *m = tables[t]; m->name; m++)
 			count++;
-	for (size_t t = 0; t < 4; t++)
+	for (size_t t = 0; t < sizeof(tables) / sizeof(*tables); t++)
 		for (const struct fl_cal_measurement *m = tables[t]; m->name && ret->count < ROWS_MAX; m++) {
 			struct fl_calibrated *row = &ret->rows[ret->count];
 

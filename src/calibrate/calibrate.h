@@ -2,8 +2,9 @@
  * calibrate/calibrate.h - what the kernel's work takes on this host: measurements behind the table of costs (sim/cost_table.h).
  *
  * A measurement does something many times and gives nanoseconds of CPU for one; repetitions give a median and a spread.
- * A cost is a measurement less the costs of what else was done meanwhile. Nothing of the host is set: the only write outside the
- * program's own memory and files is one to vm.compact_memory, where that is allowed. All memory goes at the end.
+ * A cost is a measurement less the costs of what else was done meanwhile. Of the host's settings only sizes of huge pages that
+ * are off are changed, for an instant and under guard (order.c); vm.compact_memory is written to, where that is allowed. All
+ * memory goes at the end.
  *
  * Sees base only: names and defaults of the costs come from the caller.
  */

@@ -128,6 +128,12 @@ static void write_file(const struct fl_calibration *c, int64_t memory, struct fl
 		fl_text_add(to, "# %s keeps %u: %s\n", cost.name, cost.value,
 			    row ? row->why_not : "not measured");
 	}
+	for (size_t i = 0; i < c->count; i++) { /* what gives no cost */
+		if (c->rows[i].cost || !c->rows[i].measured)
+			continue;
+		fl_text_add(to, "# %s ", c->rows[i].name);
+		add_row(&c->rows[i], to);
+	}
 }
 
 /* ---- the table ---- */
@@ -149,6 +155,9 @@ static void write_table(const struct fl_calibration *c, struct fl_text *to)
 		snprintf(spread, sizeof(spread), "%.0f %%", 100 * (row->high_ns - row->low_ns) / row->median_ns);
 		fl_text_add(to, "%-18s %9u %9u %9s   %s\n", cost.name, cost.value, row->value, spread, row->name);
 	}
+	for (size_t i = 0; i < c->count; i++)
+		if (c->rows[i].measured && !c->rows[i].cost)
+			fl_text_add(to, "%s: %.0f ns, %s\n", c->rows[i].name, c->rows[i].median_ns, c->rows[i].method);
 	for (size_t i = 0; i < c->count; i++)
 		if (!c->rows[i].measured || (c->rows[i].cost && !c->rows[i].has_value))
 			fl_text_add(to, "%s: %s\n", c->rows[i].name, c->rows[i].why_not);
@@ -220,8 +229,9 @@ const struct fl_command fl_cmd_calibrate = {
 	.description = "Measures what system calls, page faults, copying, huge pages, the page cache, reclaim and compaction take on "
 		       "this host, in less than two minutes, as CPU time, and writes FILE for the option --costs of run and compare. What "
 		       "cannot be measured keeps its value in the table, and FILE says why.\n\n"
-		       "No setting of the host is changed. Compaction is measured by writing to vm.compact_memory, which root may: "
-		       "memory of all processes moves then, and stays what it is.",
+		       "Sizes of huge pages that are off are switched on for an instant, by root only, and the old values are written "
+		       "back also when fraglab is killed. Compaction is measured by writing to vm.compact_memory, which root may: memory "
+		       "of all processes moves then, and stays what it is.",
 	.options = options,
 	.options_count = sizeof(options) / sizeof(options[0]),
 	.examples = examples,
