@@ -49,8 +49,7 @@ bench: build
 	@$(BUILD)/fraglab bench
 
 install: build
-	@if [ -n "$(PREFIX)" ]; then meson configure $(BUILD) -Dprefix=$(abspath $(PREFIX)) && ninja -C $(BUILD) -j $(JOBS) --quiet; fi
-	@meson install -C $(BUILD) --no-rebuild --quiet
+	@.ci/install $(BUILD) "$(PREFIX)"
 
 clean:
 	rm -rf $(BUILD) build-clang build-asan build-gcc-O0 build-clang-O0

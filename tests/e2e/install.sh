@@ -41,5 +41,15 @@ if [ -d "$root/scenarios" ]; then
 	same() { diff -r "$root/scenarios" "$(found /share/fraglab/scenarios)"; }
 	check 'the scenarios are there' same
 fi
+refused() { # a place below a file, which nobody may write to; root may write to everything else
+	touch "$work/file"
+	(cd "$root" && DESTDIR="$work/file" .ci/install "$build") >"$work/said" 2>&1
+	status=$?
+	cat "$work/said"
+	[ $status -eq 3 ] && grep -q "may not write to $work/file" "$work/said" && ! grep -q Traceback "$work/said"
+}
+if [ -x "$root/.ci/install" ]; then
+	check 'where it may not write there is a sentence' refused
+fi
 echo "1..$number"
 exit $failed
