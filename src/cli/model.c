@@ -116,6 +116,13 @@ static void say(const struct fl_cli_request *request, bool plan, struct fl_text 
 	settings = fl_xcalloc(r.scenario->settings_count + 1, sizeof(*settings));
 	fl_scenario_backend_request(&r, settings, &backend_request);
 	(plan ? fl_live_say_plan : fl_live_say_limits)(&backend_request, to);
+	for (size_t i = 0; !plan && i < r.scenario->metrics_count; i++) {
+		const char *why = fl_live_lacks_metric(r.scenario->metrics[i].name);
+
+		if (why)
+			fl_text_add(to, "%s, which %s declares, will have no value: %s\n", r.scenario->metrics[i].name,
+				    r.scenario->name, why);
+	}
 	free(settings);
 }
 

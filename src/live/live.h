@@ -32,6 +32,9 @@ int fl_live_check(const struct fl_backend_request *request, struct fl_backend_ho
 /* What this host cannot do or measure of such a run, one sentence a line; "" if nothing. */
 void fl_live_say_limits(const struct fl_backend_request *request, struct fl_text *to);
 
+/* Why a metric of that name has no value in samples of this host: half a sentence; NULL: it has, or the script records it. */
+const char *fl_live_lacks_metric(const char *name);
+
 /* What a run would do to the host (--dry-run): settings, budget, directories, processes; one thing a line. */
 void fl_live_say_plan(const struct fl_backend_request *request, struct fl_text *to);
 

@@ -104,6 +104,30 @@ void fl_live_say_limits(const struct fl_backend_request *r, struct fl_text *to)
 			    fl_size_format((int64_t)(budget.available >> 20 << 20), there, sizeof(there)));
 }
 
+static bool begins(const char *name, const char *with)
+{
+	return !strncmp(name, with, strlen(with));
+}
+
+const char *fl_live_lacks_metric(const char *name)
+{
+	static const char *const of_events[] = { "extfrag_", "compaction_", "nonmovable_steals" };
+	static const char *const of_census[] = { "unmovable_pageblocks", "mixed_pageblocks", "unmovable_pages", "movable_pages", "pages_",
+						 "free_huge_slots", "reclaimable_huge_slots" };
+
+	if (begins(name, "work_") || !strcmp(name, "type_count_gap"))
+		return "no kernel counts it";
+	if (!strcmp(name, "polluted_pageblocks") || !strcmp(name, "polluting_pages") || !strcmp(name, "stray_movable_pages"))
+		return "no file tells the types of pageblocks one by one";
+	for (size_t i = 0; i < sizeof(of_events) / sizeof(*of_events); i++)
+		if (begins(name, of_events[i]) && fl_live_events_probe(NULL))
+			return "it needs tracefs";
+	for (size_t i = 0; i < sizeof(of_census) / sizeof(*of_census); i++)
+		if (begins(name, of_census[i]) && access("/proc/kpageflags", R_OK))
+			return "it needs /proc/kpageflags, which root may read";
+	return NULL;
+}
+
 /* ---- plan ---- */
 
 static void plan_settings(const struct fl_backend_request *r, struct fl_text *to)

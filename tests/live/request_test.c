@@ -92,6 +92,16 @@ static void test_limits_name_what_a_script_may_use(void **state)
 	fl_text_fini(&text);
 }
 
+static void test_metrics_that_no_live_kernel_has_are_named(void **state)
+{
+	assert_non_null(fl_live_lacks_metric("work_migrated_direct_slowpath"));
+	assert_non_null(fl_live_lacks_metric("polluted_pageblocks"));
+	assert_non_null(fl_live_lacks_metric("type_count_gap"));
+	assert_null(fl_live_lacks_metric("polluted_pageblocks_least"));
+	assert_null(fl_live_lacks_metric("thp_fault_alloc"));
+	assert_null(fl_live_lacks_metric("thp_success_pct"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -99,6 +109,7 @@ int main(void)
 		cmocka_unit_test(test_another_version_and_patches_are_refused),
 		cmocka_unit_test(test_settings_behind_the_base_are_checked),
 		cmocka_unit_test(test_settings_of_the_notation_come_after_those_of_the_scenario),
+		cmocka_unit_test(test_metrics_that_no_live_kernel_has_are_named),
 		cmocka_unit_test(test_limits_name_what_a_script_may_use),
 	};
 

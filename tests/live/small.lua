@@ -3,6 +3,7 @@ scenario {
   summary = "a little of every verb",
   options = {
     { name = "stay", kind = "duration", default = "0", help = "sleep with everything held" },
+    { name = "mark", kind = "int", default = 255, min = 0, max = 511, help = "a value that the script sets" },
     { name = "broken", kind = "bool", default = false, help = "a wrong verb at the end" },
   },
   machine = { memory = "1G" },
@@ -69,7 +70,7 @@ end
 function main()
   local start = clock()
   local held = process("holder", holder)
-  set("khugepaged.max_ptes_shared", "255")
+  set("khugepaged.max_ptes_shared", options.mark)
   wait(process("memory", memory_verbs))
   wait(process("files", file_verbs))
   record("value", "counter", counter("pgfault") > 0 and 1 or 0)
