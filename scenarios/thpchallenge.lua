@@ -41,6 +41,7 @@ scenario {
     { name = "fio",         kind = "int",  default = 4, min = 1, max = 64, help = "writers, and then readers" },
     { name = "load",        kind = "choice", default = "idle", choices = { "idle", "busy" }, help = "of the CPUs" },
     { name = "burners",     kind = "int",  default = 3, min = 1, max = 64, help = "computing processes for each CPU where the load is busy" },
+    { name = "held",        kind = "size", default = "0", help = "memory that a process keeps locked; --scale is the size of the load then" },
     { name = "fill",        kind = "duration", default = "190us", help = "time to fill 2 MiB that are mapped" },
     { name = "settle",      kind = "duration", default = "40s", help = "until the last dirty pages are written" },
     { name = "disk_latency", kind = "duration", default = "160us", min = "1us", max = "1s", help = "of a read; a write takes half of it" },
@@ -183,14 +184,23 @@ local function read_counters()
   return now
 end
 
-local function report_whole(ns, total, before)
+local function report_whole(total, before)
   local now = read_counters()
-  local user, system = now.user - before.user, now.system - before.system
+  sample("all")
   report("all", total)
+  for _, pair in ipairs(counters) do record(pair[1], "all", now[pair[1]] - before[pair[1]]) end
+end
+
+-- The end of the measured part, after the sample: nothing compacts in it, and a census of the empty cache says little.
+local function clean_up(readers, start, before)
+  for i = 1, options.fio do kill(readers[i]) end
+  sleep(5 * sec)
+  for i = 1, options.fio do delete_files(sets[i]) end
+  local ns, now = clock() - start, read_counters()
+  local user, system = now.user - before.user, now.system - before.system
   record("elapsed_s", "all", ns // 1000, 1000000)
   record("cpu_busy_pct", "all", 100 * (user + system), ns * machine.cpus)
   record("cpu_system_pct", "all", 100 * system, ns * machine.cpus)
-  for _, pair in ipairs(counters) do record(pair[1], "all", now[pair[1]] - before[pair[1]]) end
 end
 
 local function set_disk()
@@ -214,8 +224,20 @@ end
 
 local function new_result() return { huge = 0, base = 0, huge_ns = 0, base_ns = 0 } end
 
+-- The rest of a machine that is larger than the load.
+local function holder()
+  local memory = map(options.held, "huge", "locked")
+  touch(memory)
+  sample("held")
+  pause()
+end
+
 function main()
   set_disk()
+  if options.held > 0 then
+    process("holder", 1, holder)
+    sleep(2 * sec)
+  end
   local from = clock()
   write_files_first()
   local writing = clock() - from
@@ -236,10 +258,7 @@ function main()
     for key, value in pairs(result) do total[key] = total[key] + value end
   end
   local reading = clock() - start
-  for i = 1, options.fio do kill(readers[i]) end
-  sleep(5 * sec)
-  for i = 1, options.fio do delete_files(sets[i]) end
-  sample("all")
   record("read_gib_s", "all", read_bytes // KiB * 1000000, reading // 1000 * MiB)
-  report_whole(clock() - start, total, before)
+  report_whole(total, before)
+  clean_up(readers, start, before)
 end
