@@ -1,4 +1,5 @@
--- collapse: khugepaged over ranges that have lost half of their pages, and over whole ones.
+-- collapse: khugepaged over ranges that have lost half of their pages, and over whole ones. Its budget is large, since it looks at
+-- other processes of a host too.
 
 scenario {
   summary = "fidelity: khugepaged over fragmented ranges",
@@ -9,7 +10,7 @@ scenario {
   machine = { memory = "4G", cpus = 2, scale = "1G" },
   kernel  = { ["thp.enabled"] = "madvise", ["thp.defrag"] = "madvise",
               ["khugepaged.scan_sleep_millisecs"] = 100, ["khugepaged.alloc_sleep_millisecs"] = 100,
-              ["khugepaged.pages_to_scan"] = 4096 },
+              ["khugepaged.pages_to_scan"] = 65536 },
   metrics = {
     { name = "huge_pct", unit = "%", better = "higher" },
   },
