@@ -25,7 +25,7 @@ enum fl_fidelity_verdict {
 struct fl_fidelity_row {
 	char scenario[24], name[72], phase[24];
 	double real, model; /* NaN: none */
-	double real_least;  /* where the host cannot tell for certain: the real figure lies between the two */
+	double real_most;   /* where the host cannot tell for certain: the real figure lies between the two */
 	double noise;       /* what the idle host would have counted in that time; 0: not known */
 	const char *band;   /* as printed */
 	enum fl_fidelity_verdict verdict;

@@ -48,7 +48,7 @@ static const struct band {
 	{ "*", "nonmovable_steals", "*", "30 % or 50", "likewise", COUNT, false, 0.3, 0, 50 },
 	{ "unmovable", "pageblocks_unmovable", "*", "15 %", "pageblocks that the demand has claimed", CHANGE, false, 0.15, 0, 2 },
 	{ "unmovable", "pageblocks_reclaimable", "*", "15 %", "likewise", CHANGE, false, 0.15, 0, 2 },
-	{ "unmovable", "unmovable_pageblocks", "*", "15 %", "pageblocks that hold unmovable pages; less those where only pages are met that may "
+	{ "unmovable", "unmovable_pageblocks", "*", "15 %", "pageblocks that hold unmovable pages; more by those where only pages are met that may "
 	  "as well be on per-CPU lists", VALUE, false, 0.15, 0, 2 },
 	{ "unmovable", "pages_pgtable", "*", "2 %", "page tables of the load", CHANGE, false, 0.02, 0, 64 },
 	{ "unmovable", "pages_slab", "*", "15 %", "slab of the load", CHANGE, false, 0.15, 0, 256 },
@@ -87,11 +87,11 @@ static bool is_within(const struct band *band, double real, double model)
 }
 
 /* Noise only adds to what the real kernel counts. */
-static enum fl_fidelity_verdict judge(const struct band *band, double least, double real, double model, double noise)
+static enum fl_fidelity_verdict judge(const struct band *band, double real, double most, double model, double noise)
 {
 	if (isnan(real) || isnan(model))
 		return FL_FIDELITY_UNKNOWN;
-	if (is_within(band, real, model) || is_within(band, least, model) || (model > least && model < real))
+	if (is_within(band, real, model) || is_within(band, most, model) || (model > real && model < most))
 		return FL_FIDELITY_WITHIN;
 	if (noise > 0 && real > model && is_within(band, fmax(model, real - 2 * noise), model))
 		return FL_FIDELITY_NOISE;
@@ -179,13 +179,13 @@ void fl_fidelity_compare(const char *scenario, struct fl_record *real, struct fl
 		row->model = b;
 		row->band = band->text;
 		row->noise = band->mode == COUNT && time > 0 ? rate_of(noise, s->name) * time : 0;
-		row->real_least = a;
+		row->real_most = a;
 		if (!strcmp(s->name, "unmovable_pageblocks")) {
 			double unsure = figure(real, "unsure_pageblocks", s->phase);
 
-			row->real_least = a - (isnan(unsure) ? 0 : unsure);
+			row->real_most = a + (isnan(unsure) ? 0 : unsure);
 		}
-		row->verdict = judge(band, row->real_least, a, b, row->noise);
+		row->verdict = judge(band, a, row->real_most, b, row->noise);
 	}
 }
 
@@ -197,7 +197,7 @@ void fl_fidelity_add_exact(const char *name, double real, double model, struct f
 	row->real = real;
 	row->model = model;
 	row->band = exact.text;
-	row->real_least = real;
+	row->real_most = real;
 	row->verdict = judge(&exact, real, real, model, 0);
 }
 
@@ -239,12 +239,12 @@ static const char *ratio_text(const struct fl_fidelity_row *row, char *buffer, s
 
 static void print_row(const struct fl_fidelity_row *row, struct fl_text *to)
 {
-	char least[32], real[32], model[32], noise[32], ratio[32];
-	bool is_range = row->real_least < row->real;
+	char most[32], real[32], model[32], noise[32], ratio[32];
+	bool is_range = row->real_most > row->real;
 
 	fl_text_add(to, "%s%s%s\t%s%s%s\t%s\t%s\t%s\t%s\t%s\n", row->name, *row->phase ? " @ " : "", row->phase,
-		    is_range ? fl_report_number(row->real_least, least, sizeof(least)) : "", is_range ? ".." : "",
-		    fl_report_number(row->real, real, sizeof(real)), fl_report_number(row->model, model, sizeof(model)),
+		    fl_report_number(row->real, real, sizeof(real)), is_range ? ".." : "",
+		    is_range ? fl_report_number(row->real_most, most, sizeof(most)) : "", fl_report_number(row->model, model, sizeof(model)),
 		    ratio_text(row, ratio, sizeof(ratio)), row->noise > 0 ? fl_report_number(row->noise, noise, sizeof(noise)) : "",
 		    row->band, fl_fidelity_verdict_word(row->verdict));
 }
@@ -293,7 +293,7 @@ void fl_fidelity_write_json(const struct fl_fidelity_rows *rows, const char *rel
 		json_object_set_new(one, "name", fl_json_text(row->name));
 		json_object_set_new(one, "phase", fl_json_text(row->phase));
 		json_object_set_new(one, "real", fl_json_number(row->real));
-		json_object_set_new(one, "real_least", fl_json_number(row->real_least));
+		json_object_set_new(one, "real_most", fl_json_number(row->real_most));
 		json_object_set_new(one, "model", fl_json_number(row->model));
 		json_object_set_new(one, "noise", fl_json_number(row->noise));
 		json_object_set_new(one, "band", fl_json_text(row->band));
