@@ -103,6 +103,40 @@ static void test_direct_reclaim_aims_at_32_pages(void **state)
 	}
 }
 
+/* Pages that a huge page fault reclaims with `above` pages free above the high mark, all of them alone. */
+static uint64_t reclaimed_for_huge_page(const char *kernel, long above)
+{
+	struct fixture f = { 0 };
+	struct anon a;
+	uint64_t reclaimed;
+
+	reclaim_boot(&f, kernel, 64, 0);
+	forget_references(&f, read_file(&f, 4000));
+	a = touch_anon(&f, (uint32_t)(fixture_zone(&f)->nr_free_pages - 600));
+	while (take_buddy(&f, 0, FL_MOVABLE, 0) != FL_PFN_NONE)
+		;
+	for (uint32_t i = 0; fixture_zone(&f)->nr_free_pages < (long)fl_wmark_pages(fixture_zone(&f), FL_WMARK_HIGH) + above;
+	     i += 4) {
+		fl_madvise(f.mem, &f.who, a.mm, a.start + i, 1, FL_MADV_DONTNEED);
+		fl_pcp_drain_all(f.mem, &f.who, NULL);
+	}
+	reclaimed = counter(&f, FL_VM_pgsteal_direct);
+	assert_int_not_equal(direct(&f, FL_GFP_TRANSHUGE, 9), 0); /* nothing reclaimed but ready for compaction is progress */
+	reclaimed = counter(&f, FL_VM_pgsteal_direct) - reclaimed;
+	fixture_done(&f);
+	return reclaimed;
+}
+
+/* compaction_ready(): section 14, point 28. What the gap is differs: 32 pages in 7.3, two huge pages in 6.12. */
+static void test_a_huge_page_fault_does_not_reclaim_where_compaction_is_ready(void **state)
+{
+	(void)state;
+	assert_int_equal(reclaimed_for_huge_page("7.3", 1000), 0);
+	assert_true(reclaimed_for_huge_page("6.12", 1000) > 0);
+	assert_int_equal(reclaimed_for_huge_page("6.12", 1400), 0);
+	assert_true(reclaimed_for_huge_page("7.3", 20) > 0);
+}
+
 static void test_allocstall_goes_by_the_ceiling_of_the_request(void **state)
 {
 	struct fixture f = { 0 };
@@ -677,6 +711,7 @@ int main(void)
 		cmocka_unit_test(test_inactive_ratio_is_1_below_1_gib_and_3_from_there),
 		cmocka_unit_test(test_shrinker_scans_four_over_seeks_of_what_the_priority_gives),
 		cmocka_unit_test(test_direct_reclaim_aims_at_32_pages),
+		cmocka_unit_test(test_a_huge_page_fault_does_not_reclaim_where_compaction_is_ready),
 		cmocka_unit_test(test_allocstall_goes_by_the_ceiling_of_the_request),
 		cmocka_unit_test(test_folios_of_too_high_zones_are_skipped_and_counted),
 		cmocka_unit_test(test_nothing_to_reclaim_is_no_progress),
