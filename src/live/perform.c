@@ -265,6 +265,7 @@ static void file_verb(struct fl_backend *vm, struct fl_live_agent *agent)
 	case FL_VERB_READ_DEVICE:
 		read_device(vm, agent);
 		break;
+	case FL_VERB_LOOK_UP:
 	case FL_VERB_PIPES:
 	case FL_VERB_SOCKETS:
 		copy_op(&agent->op, &order);

@@ -20,7 +20,7 @@ static const char *const verb_names[FL_VERBS] = {
 	[FL_VERB_CREATE_FILES] = "create_files", [FL_VERB_DELETE_FILES] = "delete_files",
 	[FL_VERB_READ_FILES] = "read_files", [FL_VERB_WRITE_FILES] = "write_files",
 	[FL_VERB_OPEN_FILES] = "open_files", [FL_VERB_CLOSE_FILES] = "close_files",
-	[FL_VERB_READ_DEVICE] = "read_device", [FL_VERB_PIPES] = "pipes", [FL_VERB_SOCKETS] = "sockets",
+	[FL_VERB_LOOK_UP] = "look_up", [FL_VERB_READ_DEVICE] = "read_device", [FL_VERB_PIPES] = "pipes", [FL_VERB_SOCKETS] = "sockets",
 	[FL_VERB_CLOSE] = "close", [FL_VERB_SET] = "set", [FL_VERB_COMPACT] = "compact",
 	[FL_VERB_DROP_CACHES] = "drop_caches", [FL_VERB_DRAIN] = "drain", [FL_VERB_SAMPLE] = "sample",
 	[FL_VERB_PERF] = "perf", [FL_VERB_CLOCK] = "clock",

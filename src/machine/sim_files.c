@@ -206,6 +206,18 @@ static int64_t open_or_close_files(struct fl_agent *agent, const struct fl_op *o
 	return done;
 }
 
+/* openat() of names that are not there: their negative dentries are cached, so it is the path walk alone. */
+static int64_t look_up(struct fl_agent *agent, const struct fl_op *op)
+{
+	const struct fl_cost *cost = agent->vm->mem->cost;
+
+	for (uint64_t i = 0; i < op->count && !agent->process->dying; i++) {
+		fl_charge(agent->task, cost->syscall + cost->lookup_miss);
+		fl_cond_resched(agent->task);
+	}
+	return (int64_t)op->count;
+}
+
 /* The block device itself: its page cache is asked for with an Unmovable mask. Bytes read. */
 static int64_t read_device(struct fl_agent *agent, const struct fl_op *op)
 {
@@ -305,6 +317,8 @@ int64_t fl_sim_file_verb(struct fl_agent *agent, const struct fl_op *op)
 	case FL_VERB_OPEN_FILES:
 	case FL_VERB_CLOSE_FILES:
 		return open_or_close_files(agent, op);
+	case FL_VERB_LOOK_UP:
+		return look_up(agent, op);
 	case FL_VERB_READ_DEVICE:
 		return read_device(agent, op);
 	case FL_VERB_PIPES:

@@ -52,6 +52,7 @@ enum fl_verb {
 	FL_VERB_WRITE_FILES,  /* the same */
 	FL_VERB_OPEN_FILES,   /* each file of the set, until it is closed or deleted; result: files that are open */
 	FL_VERB_CLOSE_FILES,
+	FL_VERB_LOOK_UP,      /* `count` names that are not there, as include paths make a compiler do; result: count */
 	FL_VERB_READ_DEVICE,  /* `length` bytes of the raw block device from `offset` on */
 	/* channels: memory of the kernel */
 	FL_VERB_PIPES,        /* `count` pipes that hold `size` bytes each; result: a channel set */

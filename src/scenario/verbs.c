@@ -477,6 +477,14 @@ static int verb_read_device(lua_State *L)
 	return yield_op(L, op);
 }
 
+static int verb_look_up(lua_State *L)
+{
+	struct fl_op *op = begin_op(L, FL_VERB_LOOK_UP);
+
+	op->count = check_number(L, 1, 0, 1000000);
+	return yield_op(L, op);
+}
+
 static int verb_pipes(lua_State *L)
 {
 	struct fl_op *op = begin_op(L, FL_VERB_PIPES);
@@ -657,7 +665,7 @@ static const luaL_Reg functions[] = {
 	{ "touch", verb_touch }, { "access", verb_access }, { "discard", verb_discard }, { "refault", verb_refault }, { "advise", verb_advise },
 	{ "mlock", verb_mlock }, { "munlock", verb_munlock }, { "huge_pages", verb_huge_pages },
 	{ "resident", verb_resident }, { "create_files", verb_create_files }, { "delete_files", verb_delete_files },
-	{ "open_files", verb_open_files }, { "close_files", verb_close_files }, { "read_files", verb_read_files }, { "write_files", verb_write_files }, { "read_device", verb_read_device },
+	{ "open_files", verb_open_files }, { "close_files", verb_close_files }, { "read_files", verb_read_files }, { "write_files", verb_write_files }, { "read_device", verb_read_device }, { "look_up", verb_look_up },
 	{ "pipes", verb_pipes }, { "sockets", verb_sockets }, { "close", verb_close }, { "set", verb_set },
 	{ "compact", verb_compact }, { "drop_caches", verb_drop_caches }, { "drain", verb_drain },
 	{ "sample", verb_sample }, { "clock", verb_clock }, { "record", call_record }, { "uniform", sample_uniform },

@@ -70,6 +70,7 @@
 	X(page_cache_lookup, 60, "design: finding a folio in the page cache") \
 	X(read_copy_4k, 320, "measured: memcpy from random 4 KiB pages of 256 MiB to a warm buffer, best of 5 x 50000 (322)") \
 	X(file_open, 2500, "design: path walk, inode, descriptor") \
+	X(lookup_miss, 1150, "measured: openat of a name that is not there in 1.35 us, less a system call") \
 	X(pipe_make, 5000, "measured: pipe and two closes take 5.7 us, less three system calls; the buffers are charged apart") \
 	/* processes */ \
 	X(process_start, 250000, "design: fork and exec of a small program without its faults") \

@@ -22,7 +22,7 @@ static void test_globals_are_the_allow_list(void **state)
 	static const char *const verbs[] = {
 		"process", "thread", "wait", "ended", "kill", "exit", "compute", "sleep", "yield", "map", "map_file", "map_sparse",
 		"unmap", "touch", "access", "discard", "refault", "advise", "mlock", "munlock", "huge_pages", "resident",
-		"create_files", "delete_files", "open_files", "close_files", "read_files", "write_files", "read_device", "pipes",
+		"create_files", "delete_files", "open_files", "close_files", "read_files", "write_files", "read_device", "look_up", "pipes",
 		"sockets", "close",
 		"set", "compact", "drop_caches", "drain", "sample", "measure", "counter", "perf", "pause", "clock", "record", "uniform", "lognormal", "zipf",
 	};

@@ -12,15 +12,16 @@
 struct small {
 	const char *scenario;
 	int64_t memory_mib;
-	const char *options[4];
+	const char *options[6];
 };
 static const struct small smalls[] = {
 	{ "guard-pages", 4096, { "load=64M", "settle=20s" } },
 	{ "fault-storm", 256, { "storm=32M", "pipes=500", "fill=75" } },
 	{ "thpchallenge", 512, { "threads=1,2", "load=busy" } },
-	{ "kernel-build", 1024, { "jobs=20", "rounds=2", "system=300M", "cached=512M" } },
+	{ "kernel-build", 1024, { "jobs=20", "rounds=2", "job_size=24M", "helpers=4", "system=300M", "cached=512M" } },
 	{ "type-pressure", 1024, { "rounds=2", "rest=100ms" } },
 	{ "steal-census", 512, { "hog=2200M" } },
+	{ "mthp-burst", 1024, { "rounds=2", "burst=400M", "system=300M", "holes=30", "cached=1G", "reread=400M" } },
 	{ "hot-cold-hot", 1024, { "size=32M", "passes=20", "window_start=35s", "limit=80s" } },
 };
 
@@ -34,7 +35,7 @@ static int run_small(const struct small *small, const char *kernel, uint64_t see
 	if (status)
 		return status;
 	fl_option_set_init(&set, s->options, s->options_count);
-	for (size_t i = 0; i < 4 && small->options[i]; i++)
+	for (size_t i = 0; i < 6 && small->options[i]; i++)
 		if (!status)
 			status = fl_option_assign(&set, "scenario", small->options[i], error);
 	if (!status)
