@@ -208,7 +208,10 @@ local function judge(round, kills)
   local phase, delta = "r" .. round, done["probe" .. round]
   if kills > 0 or not delta or ended(base.flood) or ended(base.aged) then
     died = died + 1
-    record("thp_success_pct", phase, nil)
+    for i, name in ipairs({ "thp_success_pct", "probe_compact_stall", "probe_compact_success", "probe_compact_fail",
+                            "probe_freelist_hits" }) do
+      record(name, phase, nil)
+    end
     return
   end
   local made, tries = delta[1], delta[1] + delta[2]
