@@ -116,6 +116,31 @@ static void test_a_balanced_node_is_not_woken(void **state)
 	done(&t);
 }
 
+static void take_all(struct fixture *f, unsigned int z)
+{
+	enum fl_rmqueue_mode mode = FL_RMQUEUE_NORMAL;
+
+	for (fl_pfn pfn; (pfn = fl_rmqueue(f->mem, &f->who, &f->mem->zone[z], 10, FL_MOVABLE, 0, &mode)) != FL_PFN_NONE;)
+		fl_page_prep(f->mem, pfn, 10, FL_KIND_ANON);
+}
+
+/* allocator.md 11, rule 11 */
+static void test_one_good_zone_balances_the_node(void **state)
+{
+	struct fixture two = { 0 };
+
+	(void)state;
+	fixture_geometry(&two, 32, 64, 1);
+	fixture_boot(&two, "7.3");
+	take_all(&two, FL_ZONE_NORMAL);
+	assert_true(two.mem->zone[FL_ZONE_NORMAL].nr_free_pages < 1024);
+	assert_true(fl_pgdat_balanced(two.mem, 0, FL_ZONE_NORMAL));
+	assert_true(fl_pgdat_balanced(two.mem, 10, FL_ZONE_NORMAL));
+	take_all(&two, FL_ZONE_DMA32);
+	assert_false(fl_pgdat_balanced(two.mem, 0, FL_ZONE_NORMAL));
+	fixture_done(&two);
+}
+
 static void wake_for_a_chunk_that_is_not_there(struct fl_task *task, void *arg)
 {
 	struct timed *t = arg;
@@ -233,6 +258,7 @@ int main(void)
 		cmocka_unit_test(test_below_the_low_mark_kswapd_is_woken_and_reclaims_to_the_high_mark),
 		cmocka_unit_test(test_work_for_those_who_cannot_wait_is_booked_as_atomic),
 		cmocka_unit_test(test_a_balanced_node_is_not_woken),
+		cmocka_unit_test(test_one_good_zone_balances_the_node),
 		cmocka_unit_test(test_a_hopeless_node_is_not_woken),
 		cmocka_unit_test(test_a_boosted_zone_wakes_kswapd_of_a_balanced_node),
 		cmocka_unit_test(test_a_wake_up_within_the_nap_counts_as_low_mark_hit_quickly),
