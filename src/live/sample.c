@@ -106,10 +106,26 @@ static void read_sizes(const char *root, struct fl_live_counts *to)
 	free(full);
 }
 
+/* What khugepaged itself counts. */
+static void read_khugepaged(const char *root, struct fl_live_counts *to)
+{
+	static const char *const files[] = { "full_scans", "pages_collapsed" };
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		char *file = fl_xasprintf(THP_DIR "/khugepaged/%s", files[i]);
+		uint64_t value = fl_hostfile_number(root, file, UINT64_MAX);
+
+		if (value != UINT64_MAX)
+			fl_live_counts_addf(to, value, "khugepaged_%s", files[i]);
+		free(file);
+	}
+}
+
 void fl_live_read_counters(const char *root, struct fl_live_counts *to)
 {
 	read_vmstat(root, to);
 	read_sizes(root, to);
+	read_khugepaged(root, to);
 }
 
 /* Time of all CPUs: "cpu  user nice system idle iowait irq softirq ..." in ticks. */
@@ -376,11 +392,14 @@ void fl_live_sampler_sample(struct fl_live_sampler *s, const char *phase, bool i
 	bool whole = !strcmp(phase, "all") || !strcmp(phase, "end");
 	const struct fl_live_moment *from = whole ? &s->start : is_long ? &s->last_long : &s->last;
 	struct fl_live_moment now = { 0 };
+	unsigned int page;
 
 	take_moment(s, &now);
 	add_times(record, phase, &now, from);
 	add_latency(record, phase, &from->latency);
 	add_counters(record, phase, &now, from);
+	page = (unsigned int)sysconf(_SC_PAGESIZE);
+	fl_live_add_unmeasured(record, phase, &now.counts, page / 1024, (unsigned int)__builtin_ctz(page / 8));
 	add_gauges(s, record, phase);
 	begin_at(is_long ? &s->last_long : &s->last, &now);
 	fl_live_counts_fini(&now.counts);
@@ -399,6 +418,7 @@ int64_t fl_live_sampler_counter(const char *root, const char *name)
 	value = fl_live_counts_get(&counts, name, SIZE_MAX, UINT64_MAX);
 	if (value == UINT64_MAX) {
 		read_sizes(root, &counts);
+		read_khugepaged(root, &counts);
 		value = fl_live_counts_get(&counts, name, SIZE_MAX, UINT64_MAX);
 	}
 	fl_live_counts_fini(&counts);

@@ -2,9 +2,9 @@
  * live/sample.h - samples of a live kernel: the same names as in the model's samples (machine/sample.h), from /proc, /sys,
  * kpageflags and, where it is there, tracefs.
  *
- * Everything is of the whole host, what others do on it included. What has no source on a live kernel is in
- * fl_live_sampler_missing; polluted_pageblocks is in each sample without a value (no file tells the type of a pageblock), beside
- * the bound polluted_pageblocks_least.
+ * Everything is of the whole host, what others do on it included. What has no source on a live kernel is in each sample without
+ * a value (unmeasured.c), polluted_pageblocks too (no file tells the type of a pageblock), beside the bound
+ * polluted_pageblocks_least.
  */
 #ifndef FL_LIVE_SAMPLE_H
 #define FL_LIVE_SAMPLE_H
@@ -47,6 +47,10 @@ void fl_live_read_counters(const char *root, struct fl_live_counts *to);
 
 /* Is this line of vmstat, or this statistic by size, a level rather than a count of events? */
 bool fl_live_is_gauge(const char *name);
+
+/* Adds, without a value, the names of the model's samples that `counted` has not and that no live kernel has (unmeasured.c). */
+void fl_live_add_unmeasured(struct fl_record *record, const char *phase, const struct fl_live_counts *counted,
+			    unsigned int page_kb, unsigned int pmd_order);
 
 /* Names (with stars) that the model has and a live kernel never. */
 extern const char fl_live_sampler_missing[];

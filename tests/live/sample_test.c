@@ -3,6 +3,7 @@
 
 #include "base/record.h"
 #include "live/sample.h"
+#include "mm/vmstat.h"
 
 static void put_vmstat(unsigned int faults, unsigned int free_pages)
 {
@@ -146,6 +147,40 @@ static void test_values_by_name_are_found_at_and_beside_the_hint(void **state)
 	fl_live_counts_fini(&copy);
 }
 
+static void expect_name(const struct fl_record *record, const char *name)
+{
+	if (!fl_record_find(record, name, "a"))
+		fail_msg("no sample has the name %s, which the model's have", name);
+}
+
+static void test_names_that_no_live_kernel_has_are_there_without_a_value(void **state)
+{
+	struct fl_live_counts counted = { 0 };
+	struct fl_record record;
+	char name[96];
+
+	fl_live_counts_add(&counted, "anon_fault_alloc_64kB", 3);
+	fl_record_init(&record);
+	fl_live_add_unmeasured(&record, "a", &counted, 4, 9);
+	assert_null(fl_record_find(&record, "anon_fault_alloc_64kB", "a"));
+	fl_record_add(&record, "anon_fault_alloc_64kB", "a", 3);
+	for (unsigned int what = 0; what < FL_WORK_COUNT; what++)
+		for (unsigned int actor = 0; actor < FL_ACTORS; actor++)
+			for (unsigned int trigger = 0; trigger < FL_TRIGGERS; trigger++) {
+				snprintf(name, sizeof(name), "work_%s_%s_%s", fl_work_name(what), fl_actor_name(actor),
+					 fl_trigger_name(trigger));
+				expect_name(&record, name);
+				assert_false(fl_record_find(&record, name, "a")->valid);
+			}
+	for (unsigned int order = 1; order <= 9; order++)
+		for (unsigned int i = 0; i < FL_MTHP_COUNT; i++) {
+			snprintf(name, sizeof(name), "%s_%ukB", fl_mthp_stat_name(i), 4u << order);
+			expect_name(&record, name);
+		}
+	fl_record_fini(&record);
+	fl_live_counts_fini(&counted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -154,6 +189,7 @@ int main(void)
 		cmocka_unit_test(test_faults_belong_to_the_samples_that_cover_them),
 		cmocka_unit_test(test_counters_are_found_by_name),
 		cmocka_unit_test(test_free_chunks_come_by_order),
+		cmocka_unit_test(test_names_that_no_live_kernel_has_are_there_without_a_value),
 		cmocka_unit_test(test_values_by_name_are_found_at_and_beside_the_hint),
 	};
 
