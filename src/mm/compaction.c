@@ -10,6 +10,7 @@
 
 #include "mm/buddy.h"
 #include "mm/compact_control.h"
+#include "mm/internal.h"
 #include "mm/pcp.h"
 #include "mm/swap.h"
 #include "mm/sysctl.h"
@@ -396,6 +397,7 @@ enum fl_compact_result fl_compact_zone(struct fl_mem *mem, struct fl_caller *who
 	struct fl_zone *zone = cc->zone;
 	enum fl_compact_result result;
 	fl_pfn from_migrate, from_free;
+	uint64_t begin = fl_task_cpu_ns(who->task);
 
 	compact_zone_reset(cc);
 	if (!fl_compact_without_order(cc->order)) {
@@ -422,6 +424,7 @@ enum fl_compact_result fl_compact_zone(struct fl_mem *mem, struct fl_caller *who
 	compact_zone_finish(mem, who, cc);
 	FL_TRACE(mem, who, mm_compaction_end, zone->start, cc->migrate_pfn, cc->free_pfn, zone->end,
 		 cc->mode != FL_MIGRATE_ASYNC, result);
+	fl_work_add_cpu(mem, who, begin);
 	return result;
 }
 

@@ -97,6 +97,14 @@ static inline uint64_t fl_task_cpu_ns(const struct fl_task *task)
 	return task->user_ns + task->sys_ns + task->pending_ns;
 }
 
+/* Books the CPU time since `begin` (fl_task_cpu_ns()); khugepaged books its whole scan instead, what it compacts and reclaims
+ * included. */
+static inline void fl_work_add_cpu(struct fl_mem *mem, const struct fl_caller *who, uint64_t begin)
+{
+	if (who->actor != FL_ACTOR_KHUGEPAGED)
+		fl_work_add(mem, who, FL_WORK_cpu_ns, fl_task_cpu_ns(who->task) - begin);
+}
+
 static inline bool fl_is_kswapd(const struct fl_caller *who)
 {
 	return who->flags & FL_PF_KSWAPD;

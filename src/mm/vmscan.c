@@ -700,7 +700,7 @@ static unsigned long reclaim_as(struct fl_mem *mem, struct fl_caller *who, struc
 	reclaimed = try_priorities(mem, who, sc);
 	if (!had_memalloc)
 		who->flags &= ~FL_PF_MEMALLOC;
-	fl_work_add(mem, who, FL_WORK_cpu_ns, fl_task_cpu_ns(who->task) - begin);
+	fl_work_add_cpu(mem, who, begin);
 	return reclaimed;
 }
 

@@ -273,6 +273,7 @@ static void test_work_goes_to_the_account_of_the_caller(void **state)
 			 rig_count(&r, FL_VM_compact_free_scanned));
 	assert_int_equal(r.mem->work[FL_WORK_stalls][FL_ACTOR_DIRECT][FL_TRIGGER_SLOWPATH], 1);
 	assert_true(r.who->task->pending_ns + r.who->task->sys_ns > 256 * fl_cost_default.copy_4k);
+	assert_true(r.mem->work[FL_WORK_cpu_ns][FL_ACTOR_DIRECT][FL_TRIGGER_SLOWPATH] > 256 * fl_cost_default.copy_4k);
 	fl_page_free(r.mem, r.who, pfn, 9);
 	rig_done(&r);
 }

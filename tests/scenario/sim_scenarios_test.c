@@ -173,6 +173,41 @@ static void test_fault_storm_finds_huge_pages_on_the_empty_machine_only(void **s
 	fl_record_fini(&record);
 }
 
+/* Sum of work_<what>_..., of one actor or of all (NULL), over the triggers. */
+static double work_sum(const struct fl_record *record, const char *what, const char *actor)
+{
+	char start[64];
+	double sum = 0;
+
+	snprintf(start, sizeof(start), "work_%s_%s%s", what, actor ? actor : "", actor ? "_" : "");
+	for (size_t i = 0; i < record->samples_count; i++)
+		if (!strcmp(record->samples[i].phase, "all") && !strncmp(record->samples[i].name, start, strlen(start)))
+			sum += record->samples[i].value;
+	return sum;
+}
+
+/* No work is without an account, and none has two. */
+static void work_agrees_with_vmstat(const struct fl_record *r)
+{
+	double stalls = value_of(r, "allocstall_dma32", "all") + value_of(r, "allocstall_normal", "all") +
+			value_of(r, "allocstall_movable", "all");
+
+	assert_true(value_of(r, "compact_migrate_scanned", "all") > 0 && value_of(r, "pgscan_kswapd", "all") > 0);
+	assert_true(work_sum(r, "migrate_scanned", NULL) == value_of(r, "compact_migrate_scanned", "all"));
+	assert_true(work_sum(r, "free_scanned", NULL) == value_of(r, "compact_free_scanned", "all"));
+	assert_true(work_sum(r, "migrate_scanned", "kcompactd") == value_of(r, "compact_daemon_migrate_scanned", "all"));
+	assert_true(work_sum(r, "free_scanned", "kcompactd") == value_of(r, "compact_daemon_free_scanned", "all"));
+	assert_true(work_sum(r, "migrated", NULL) == value_of(r, "pgmigrate_success", "all"));
+	assert_true(work_sum(r, "reclaim_scanned", NULL) == value_of(r, "pgscan_kswapd", "all") +
+		    value_of(r, "pgscan_direct", "all") + value_of(r, "pgrefill", "all"));
+	assert_true(work_sum(r, "reclaimed", "kswapd") == value_of(r, "pgsteal_kswapd", "all"));
+	assert_true(work_sum(r, "reclaimed", "direct") == value_of(r, "pgsteal_direct", "all"));
+	assert_true(work_sum(r, "stalls", NULL) == value_of(r, "compact_stall", "all") + stalls);
+	assert_true(work_sum(r, "cpu_ns", "direct") > 0 && work_sum(r, "cpu_ns", "kswapd") > 0);
+	assert_true(work_sum(r, "cpu_ns", NULL) < 1e7 * value_of(r, "cpu_system_pct", "all") *
+		    value_of(r, "elapsed_s", "all") * 16);
+}
+
 static void test_thpchallenge_measures_the_disk_the_faults_and_the_reserve(void **state)
 {
 	struct fl_record base = record_of(2, "7.3"), patched = record_of(2, "7.3+no-thp-min-free");
@@ -187,6 +222,8 @@ static void test_thpchallenge_measures_the_disk_the_faults_and_the_reserve(void 
 	assert_true(value_of(&base, "fault_latency_us", "t1") > 190);
 	assert_true(value_of(&base, "kswapd_scanned", "all") > value_of(&patched, "kswapd_scanned", "all") / 2);
 	assert_true(base.state_hash != patched.state_hash);
+	work_agrees_with_vmstat(&base);
+	work_agrees_with_vmstat(&patched);
 	fl_record_fini(&base);
 	fl_record_fini(&patched);
 }
