@@ -19,24 +19,16 @@ static const struct fl_command_example examples[] = {
 	{ NULL, NULL },
 };
 
+static int check_kernels(const struct fl_option_set *line, struct fl_error *reterr)
+{
+	if (fl_option_value(line, "kernel")->list_count > 1)
+		return fl_error_input(reterr, "run takes one --kernel; \"fraglab compare\" takes several");
+	return 0;
+}
+
 static int run_run(const struct fl_command *self, int argc, char **argv)
 {
-	struct fl_cli_experiment e = { 0 };
-	struct fl_option_set set;
-	struct fl_error error;
-	char **operands;
-	int status = fl_cli_parse(self, argc, argv, 1, 1, &set, &operands), r;
-
-	if (status >= 0)
-		return status;
-	if (fl_option_value(&set, "kernel")->list_count > 1)
-		r = fl_error_input(&error, "run takes one --kernel; \"fraglab compare\" takes several");
-	else
-		r = fl_cli_experiment_init(&e, &set, argc, argv, operands[0], &error);
-	status = r < 0 ? fl_cli_fail(&error) : fl_cli_experiment_run(&e);
-	fl_cli_experiment_fini(&e);
-	fl_option_set_fini(&set);
-	return status;
+	return fl_cli_experiment_main(self, argc, argv, check_kernels);
 }
 
 const struct fl_command fl_cmd_run = {

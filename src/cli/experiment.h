@@ -91,6 +91,10 @@ int fl_cli_experiment_run(struct fl_cli_experiment *e);
 
 void fl_cli_experiment_fini(struct fl_cli_experiment *e);
 
+/* The whole of such a command: parses the line, lets `check` refuse it (fills the error, returns negative), runs. Exit status. */
+int fl_cli_experiment_main(const struct fl_command *self, int argc, char **argv,
+			   int (*check)(const struct fl_option_set *line, struct fl_error *reterr));
+
 /* For --help behind a scenario: its options, as --set takes them. Nothing if there is no such scenario. */
 void fl_cli_experiment_help(const char *scenario, struct fl_text *to);
 

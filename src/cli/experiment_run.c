@@ -458,3 +458,23 @@ int fl_cli_experiment_run(struct fl_cli_experiment *e)
 	fl_pool_outcomes_free(outcomes, count);
 	return status ? status : delivered;
 }
+
+int fl_cli_experiment_main(const struct fl_command *self, int argc, char **argv,
+			   int (*check)(const struct fl_option_set *line, struct fl_error *reterr))
+{
+	struct fl_cli_experiment e = { 0 };
+	struct fl_option_set set;
+	struct fl_error error;
+	char **operands;
+	int status = fl_cli_parse(self, argc, argv, 1, 1, &set, &operands), r;
+
+	if (status >= 0)
+		return status;
+	r = check(&set, &error);
+	if (r >= 0)
+		r = fl_cli_experiment_init(&e, &set, argc, argv, operands[0], &error);
+	status = r < 0 ? fl_cli_fail(&error) : fl_cli_experiment_run(&e);
+	fl_cli_experiment_fini(&e);
+	fl_option_set_fini(&set);
+	return status;
+}
