@@ -3,6 +3,7 @@
 
 #include "base/bug.h"
 #include "base/hash.h"
+#include "base/text.h"
 
 void fl_rng_init(struct fl_rng *rng, uint64_t seed, const char *name, uint64_t ordinal)
 {
@@ -46,4 +47,21 @@ void fl_rng_order(struct fl_rng *rng, uint32_t *order, uint32_t count)
 		order[i] = order[place];
 		order[place] = i;
 	}
+}
+
+uint32_t *fl_rng_shuffled(uint32_t count, uint32_t wanted, uint64_t draw)
+{
+	uint32_t *order = fl_xmalloc((count ? count : 1) * sizeof(*order));
+	struct fl_rng rng;
+
+	fl_rng_init(&rng, draw, "order", 0);
+	for (uint32_t i = 0; i < count; i++)
+		order[i] = i;
+	for (uint32_t i = 0; i < wanted && i < count; i++) {
+		uint32_t other = i + (uint32_t)fl_rng_below(&rng, count - i), swap = order[i];
+
+		order[i] = order[other];
+		order[other] = swap;
+	}
+	return order;
 }

@@ -45,6 +45,8 @@ uint64_t fl_rng_below(struct fl_rng *rng, uint64_t n);
 uint64_t fl_rng_between(struct fl_rng *rng, uint64_t low, uint64_t high);
 /* order[] = 0 .. count-1, each order alike likely. */
 void fl_rng_order(struct fl_rng *rng, uint32_t *order, uint32_t count);
+/* Order of `count` things drawn from `draw`, the first `wanted` of it (free()): the same in the model and on a live host. */
+uint32_t *fl_rng_shuffled(uint32_t count, uint32_t wanted, uint64_t draw);
 
 /* True with probability num/den; den at least 1. Draws exactly one number of the stream or more, never none. */
 static inline bool fl_rng_chance(struct fl_rng *rng, uint64_t num, uint64_t den)

@@ -348,7 +348,7 @@ static int64_t make_channels(const struct fl_live_order *o)
 
 static void draw_to_front(struct channels *set, uint32_t count, uint64_t draw)
 {
-	uint32_t *order = fl_live_shuffled(set->count, count, draw);
+	uint32_t *order = fl_rng_shuffled(set->count, count, draw);
 	int (*drawn)[2] = fl_xmalloc(set->count * sizeof(*drawn));
 
 	for (uint32_t i = 0; i < set->count; i++)

@@ -51,23 +51,6 @@ static uint64_t round_up(uint64_t bytes, uint64_t unit)
 	return (bytes + unit - 1) / unit * unit;
 }
 
-uint32_t *fl_live_shuffled(uint32_t count, uint32_t wanted, uint64_t draw)
-{
-	uint32_t *order = fl_xmalloc((count ? count : 1) * sizeof(*order));
-	struct fl_rng rng;
-
-	fl_rng_init(&rng, draw, "order", 0);
-	for (uint32_t i = 0; i < count; i++)
-		order[i] = i;
-	for (uint32_t i = 0; i < wanted && i < count; i++) {
-		uint32_t other = i + (uint32_t)fl_rng_below(&rng, count - i), swap = order[i];
-
-		order[i] = order[other];
-		order[other] = swap;
-	}
-	return order;
-}
-
 /* ---- mapping ---- */
 
 /* Address space at a boundary of huge pages (plus a page when `unaligned`), reserved and given back around. */
@@ -163,7 +146,7 @@ static struct places places_of(const struct fl_live_order *o)
 
 	p.count = (uint32_t)((o->length + p.stride - 1) / p.stride);
 	if (o->flags & FL_OP_RANDOM)
-		p.order = fl_live_shuffled(p.count, p.count, o->draw);
+		p.order = fl_rng_shuffled(p.count, p.count, o->draw);
 	return p;
 }
 
@@ -321,7 +304,7 @@ static int64_t discard(const struct fl_live_order *o, struct fl_live_answer *ans
 
 	if (o->count > slots)
 		return (int64_t)fl_live_refuse(answer, "so many runs do not fit into the range");
-	starts = fl_live_shuffled(slots, (uint32_t)o->count, o->draw);
+	starts = fl_rng_shuffled(slots, (uint32_t)o->count, o->draw);
 	for (uint32_t i = 0; i < o->count; i++) {
 		uint64_t at = o->address + starts[i] * run;
 
@@ -335,7 +318,7 @@ static int64_t discard(const struct fl_live_order *o, struct fl_live_answer *ans
 static int64_t refault(const struct fl_live_order *o, struct fl_live_answer *answer)
 {
 	uint64_t page = page_bytes(), *pages = fl_xmalloc((o->count ? o->count : 1) * sizeof(*pages));
-	uint32_t count = (uint32_t)o->count, *order = fl_live_shuffled(count, count, o->draw);
+	uint32_t count = (uint32_t)o->count, *order = fl_rng_shuffled(count, count, o->draw);
 	uint64_t faults, before;
 	struct fl_rng rng;
 

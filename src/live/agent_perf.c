@@ -129,7 +129,7 @@ int64_t fl_live_agent_access(const struct fl_live_order *o)
 	open_counters();
 	fl_rng_init(&p.rng, o->draw, "access", 0);
 	if (o->flags & FL_OP_RANDOM)
-		p.places = fl_live_shuffled(p.count, p.count, o->draw);
+		p.places = fl_rng_shuffled(p.count, p.count, o->draw);
 	done = all_passes(&p);
 	free(p.places);
 	perf.accesses += done;

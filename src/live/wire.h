@@ -55,8 +55,6 @@ void fl_live_agent_files(const struct fl_live_order *order, struct fl_live_answe
 /* agent_perf.c: accesses for a time or in passes, and the counters of this thread's CPU over them. */
 int64_t fl_live_agent_access(const struct fl_live_order *order);
 int64_t fl_live_agent_perf(const char *name);
-/* Order of `count` things drawn from `draw`, the first `wanted` of it (free()). */
-uint32_t *fl_live_shuffled(uint32_t count, uint32_t wanted, uint64_t draw);
 
 static inline uint64_t fl_live_refuse(struct fl_live_answer *answer, const char *sentence)
 {

@@ -115,7 +115,6 @@ int64_t fl_sim_process_verb(struct fl_agent *agent, const struct fl_op *op);
 int64_t fl_sim_memory_verb(struct fl_agent *agent, const struct fl_op *op);
 /* sim_memory.c: one access; false when the program cannot go on. 0 .. count-1 (the first `wanted`) in random order; free(). */
 bool fl_sim_touch_page(struct fl_agent *agent, fl_vpn vpn, bool write, uint64_t *faults);
-uint32_t *fl_sim_shuffled(uint32_t count, uint32_t wanted, uint64_t draw);
 /* sim_access.c: accesses for a time, or op->count passes over the range. */
 int64_t fl_sim_access(struct fl_agent *agent, const struct fl_op *op, fl_vpn start, uint32_t pages, uint32_t stride);
 int64_t fl_sim_file_verb(struct fl_agent *agent, const struct fl_op *op);

@@ -238,7 +238,7 @@ int64_t fl_sim_access(struct fl_agent *agent, const struct fl_op *op, fl_vpn sta
 	fl_tlb_init(agent->tlb, cpu);
 	fl_rng_init(&p.rng, op->draw, "access", 0);
 	if (op->flags & FL_OP_RANDOM)
-		p.order = fl_sim_shuffled(p.count, p.count, op->draw);
+		p.order = fl_rng_shuffled(p.count, p.count, op->draw);
 	if (p.timed)
 		access_for_a_time(&p);
 	else

@@ -128,23 +128,6 @@ bool fl_sim_touch_page(struct fl_agent *agent, fl_vpn vpn, bool write, uint64_t 
 	return false;
 }
 
-uint32_t *fl_sim_shuffled(uint32_t count, uint32_t wanted, uint64_t draw)
-{
-	uint32_t *order = fl_xmalloc((count ? count : 1) * sizeof(*order));
-	struct fl_rng rng;
-
-	fl_rng_init(&rng, draw, "order", 0);
-	for (uint32_t i = 0; i < count; i++)
-		order[i] = i;
-	for (uint32_t i = 0; i < wanted && i < count; i++) {
-		uint32_t other = i + (uint32_t)fl_rng_below(&rng, count - i), swap = order[i];
-
-		order[i] = order[other];
-		order[other] = swap;
-	}
-	return order;
-}
-
 static uint64_t touch_range(struct fl_agent *agent, const struct range *r, const struct fl_op *op)
 {
 	uint32_t count = (r->pages + r->stride - 1) / r->stride, *order = NULL;
@@ -152,7 +135,7 @@ static uint64_t touch_range(struct fl_agent *agent, const struct range *r, const
 	uint64_t faults = 0;
 
 	if (op->flags & FL_OP_RANDOM)
-		order = fl_sim_shuffled(count, count, op->draw);
+		order = fl_rng_shuffled(count, count, op->draw);
 	for (uint32_t i = 0; i < count; i++) {
 		fl_vpn vpn = r->start + (order ? order[i] : i) * r->stride;
 
@@ -199,7 +182,7 @@ static int64_t discard(struct fl_agent *agent, const struct range *r, const stru
 		return fl_sim_refuse(agent, "%lu runs of %u pages do not fit into %u pages", (unsigned long)op->count, run,
 				     r->pages);
 	count = (uint32_t)op->count;
-	starts = fl_sim_shuffled(slots, count, op->draw);
+	starts = fl_rng_shuffled(slots, count, op->draw);
 	for (uint32_t i = 0; i < count; i++)
 		starts[i] = r->start + starts[i] * run;
 	freed = (int64_t)fl_discard_runs(vm->mem, &agent->who, fl_agent_mm(agent), starts, count, run);
@@ -223,7 +206,7 @@ static int64_t refault(struct fl_agent *agent, const struct range *r, const stru
 	for (uint32_t i = 0; i < count; i++)
 		pages[i] = r->start + (fl_vpn)fl_rng_below(&rng, r->pages);
 	fl_discard_runs(vm->mem, &agent->who, fl_agent_mm(agent), pages, count, 1);
-	order = fl_sim_shuffled(count, count, op->draw);
+	order = fl_rng_shuffled(count, count, op->draw);
 	for (uint32_t i = 0; i < count; i++)
 		if (!fl_sim_touch_page(agent, pages[order[i]], true, &faults))
 			break;
