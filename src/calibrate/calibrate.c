@@ -220,10 +220,12 @@ static void repeat(struct run *r, const struct fl_cal_measurement *m, struct fl_
 	unsigned int n = 0, failures = 0;
 
 	while (n < r->options->repetitions && failures < FAILURES_MAX && !is_stopped(r)) {
-		if (m->measure(&r->bench, &ns[n]))
-			n++;
-		else
+		if (!m->measure(&r->bench, &ns[n]))
 			failures++;
+		else if (ns[n] > 0)
+			n++;
+		else if (++failures) /* a difference that was lost in what others did */
+			fl_cal_cannot(&r->bench, "the difference was lost in noise");
 	}
 	if (n < REPETITIONS_MIN || is_stopped(r)) {
 		snprintf(row->why_not, sizeof(row->why_not), "%s", is_stopped(r) ? "interrupted" : r->bench.why_not);

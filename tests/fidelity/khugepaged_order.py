@@ -73,7 +73,6 @@ class Settings:
         self.daemon = int(daemon)
 
     def __enter__(self):
-        self.lock = host_lock()
         nice = os.getpriority(os.PRIO_PROCESS, self.daemon)
         old = [(name, read(name)) for name, _ in WANTED]
         ours, theirs = os.pipe()
@@ -98,7 +97,6 @@ class Settings:
     def __exit__(self, *unused):
         os.close(self.pipe)
         os.waitpid(self.pid, 0)
-        self.lock.close()
 
 
 # ---- the processes ----
@@ -226,8 +224,12 @@ def put_cursor_on(pid, lane):
 
 
 def measured(variant):
-    """{ (task, range): seconds } of the real kernel."""
-    pid = daemon()
+    """{ (task, range): seconds } of the real kernel. The lock comes first: a live run may stop khugepaged."""
+    with host_lock():
+        return measured_alone(daemon(), variant)
+
+
+def measured_alone(pid, variant):
     with Settings(pid):
         wait_until_asleep(pid)
         lane = Task(runway, RUNWAY)
