@@ -231,7 +231,7 @@ static int read_marks(const json_t *zone, const char *where, struct fl_layout_zo
 	if (!json_object_get(zone, "min"))
 		return 0;
 	for (size_t i = 0; !error && i < sizeof(marks) / sizeof(*marks); i++)
-		error = get_number(zone, where, marks[i].name, PAGES_MAX, marks[i].to, reterr);
+		error = get_number(zone, where, marks[i].name, to->spanned, marks[i].to, reterr);
 	if (!error && (to->min > to->low || to->low > to->high))
 		return fl_error_input(reterr, "%s: the marks do not rise: min %" PRIu64 ", low %" PRIu64 ", high %" PRIu64,
 				      where, to->min, to->low, to->high);

@@ -24,6 +24,7 @@
 #define DEFAULT_CPUS 4
 #define DEFAULT_BELOW_4G (3 * GIB)
 #define MEMORY_MIN (64 * MIB)
+#define SWAP_PAGES_MAX (UINT64_C(1) << 30) /* slots fit into a page table entry */
 #define MEMORY_MAX (4096 * GIB) /* frame indices have 32 bits; 1 TiB of 4K pages is 2^28 of them */
 /* Low memory of a PC: page 0 is never used, 0x9f000-0xfffff belongs to the firmware (as in real zoneinfo: DMA starts at
  * pfn 1 and has 3998 pages present). */
@@ -169,6 +170,10 @@ static int add_sizes(const struct fl_machine_wish *wish, struct fl_machine *m, s
 	m->held_bytes = (uint64_t)wish->held_bytes;
 	if (wish->swap_bytes)
 		m->swap_bytes = wish->swap_bytes > 0 ? (uint64_t)wish->swap_bytes : 0;
+	if (m->swap_bytes >> m->geometry.page_shift >= SWAP_PAGES_MAX)
+		return fl_error_input(reterr, "swap: %llu GiB are more than the model has room for; expected less than %llu",
+				      (unsigned long long)m->swap_bytes >> 30,
+				      (unsigned long long)SWAP_PAGES_MAX << m->geometry.page_shift >> 30);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "machine/geometry.h"
 
 #define MANAGED_MIN (16 << 20)
+#define SWAP_MIN (UINT64_C(1) << 20)
 
 /* ---- geometry ---- */
 
@@ -90,7 +91,7 @@ static void set_geometry(const struct fl_layout *l, struct fl_machine *m)
 		if (!l->page && managed < present)
 			g->reserved[g->reserved_count++] = (struct fl_pfn_range){ (fl_pfn)managed, (fl_pfn)present };
 	}
-	m->swap_bytes = l->swap_bytes;
+	m->swap_bytes = l->swap_bytes < SWAP_MIN ? 0 : l->swap_bytes & ~(uint64_t)(l->page_size - 1);
 }
 
 static int check(const struct fl_layout *layout, struct fl_error *reterr)
