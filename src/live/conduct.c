@@ -249,10 +249,30 @@ static void report_crash(struct fl_backend *vm, struct fl_live_agent *agent, int
 		agent->program.next(agent->program.arg, &agent->outcome, &op);
 }
 
+/* Nothing of the run ended it, nor lack of memory: what the run measures from here on is not what the scenario asks for. */
+static void report_loss(struct fl_backend *vm, const struct fl_live_process *process, int status)
+{
+	if (vm->stopped || vm->error.class)
+		return;
+	if (WIFSIGNALED(status))
+		fl_error_set(&vm->error, FL_ERROR_FAILED, -ECHILD, "process \"%s\" of the load was ended from outside by signal %d: what "
+			     "it had yet to do is lost", process->name, WTERMSIG(status));
+	else
+		fl_error_set(&vm->error, FL_ERROR_FAILED, -ECHILD, "process \"%s\" of the load could not go on (its exit status is %d): "
+			     "no memory of its own, or its cgroup cannot be joined", process->name, WEXITSTATUS(status));
+}
+
+/* Did a fault end it? A script's error, where it was touching memory at the time. */
+static bool is_crash(const struct fl_live_process *process)
+{
+	return process->signal == SIGBUS || process->signal == SIGSEGV;
+}
+
 /* The process has gone, or is going: all its agents end. */
 static void reap(struct fl_backend *vm, struct fl_live_process *process)
 {
 	int status = 0;
+	bool is_told = false;
 
 	if (!process->pid)
 		return;
@@ -266,10 +286,14 @@ static void reap(struct fl_backend *vm, struct fl_live_process *process)
 
 		if (a->process != process || a->state == FL_LIVE_ENDED)
 			continue;
-		if (a->state == FL_LIVE_BUSY && (process->signal == SIGBUS || process->signal == SIGSEGV))
+		if (a->state == FL_LIVE_BUSY && is_crash(process)) {
 			report_crash(vm, a, process->signal);
+			is_told = true;
+		}
 		mark_ended(vm, a);
 	}
+	if (status && !is_told && !process->killed && !process->no_memory)
+		report_loss(vm, process, status);
 }
 
 void fl_live_agent_kill(struct fl_live_agent *agent)

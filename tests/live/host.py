@@ -246,6 +246,17 @@ def test_kill_of_the_conductor_loses_the_run_and_puts_everything_back():
     assert process.returncode == 1, process.returncode
 
 
+def test_a_process_of_the_load_that_somebody_ends_fails_the_run():
+    for number in (signal.SIGTERM, signal.SIGSEGV):
+        process, before = start(stay='4s')
+        holder = [pid for pid, name in before[2].items() if name == 'fl-holder']
+        os.kill(holder[0], number)
+        error = process.communicate(timeout=60)[1]
+        assert process.returncode == 1 and f'"holder" of the load was ended from outside by signal {int(number)}' in error, \
+            (process.returncode, error)
+        expect_as_before(before, 4)
+
+
 def test_a_wrong_verb_ends_the_run_with_its_line_and_puts_everything_back():
     wait_for_host()
     before = state(), leftovers()
