@@ -266,6 +266,8 @@ char *fl_cli_experiment_replay(const struct fl_cli_experiment *e, size_t kernel,
 			add_quoted(&line, value->list_count ? value->list[j] : value->text);
 		}
 	}
+	if (is_live(e->line) && !fl_option_given(e->line, "scale") && e->request.scale_bytes)
+		fl_text_add(&line, " --scale %lld", (long long)e->request.scale_bytes);
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 		if (fl_option_is(e->line, flags[i]))
 			fl_text_add(&line, " --%s", flags[i]);
