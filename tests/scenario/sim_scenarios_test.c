@@ -20,7 +20,7 @@ static const struct small smalls[] = {
 	{ "thpchallenge", 512, { "threads=1,2", "load=busy" } },
 	{ "kernel-build", 1024, { "jobs=20", "rounds=2", "job_size=24M", "helpers=4", "system=300M", "cached=512M" } },
 	{ "type-pressure", 1024, { "rounds=2", "rest=100ms" } },
-	{ "steal-census", 512, { "hog=2200M" } },
+	{ "steal-census", 512, { "hole_step=4" } },
 	{ "hot-cold-hot", 1024, { "size=32M", "passes=20", "window_start=35s", "limit=80s" } },
 	{ "mthp-burst", 1024, { "rounds=2", "burst=400M", "system=300M", "holes=30", "cached=1G", "reread=400M" } },
 };
