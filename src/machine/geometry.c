@@ -262,6 +262,8 @@ void fl_machine_describe(const struct fl_machine *machine, struct fl_fields *to)
 	fl_fields_add_int(to, "cpus", g->cpus);
 	fl_fields_add_int(to, "page_bytes", (int64_t)machine->page_bytes);
 	fl_fields_add_int(to, "pageblock_order", g->pageblock_order);
+	if (machine->layout)
+		fl_fields_add_text(to, "starts", machine->layout->page ? "as the snapshot" : "freshly booted");
 	if (machine->has_cost_file) {
 		char hash[17];
 
