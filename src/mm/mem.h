@@ -290,11 +290,16 @@ static inline bool fl_trace_wants(const struct fl_mem *mem, enum fl_trace_id id)
 	return mem->trace.mask >> id & 1;
 }
 
-/* Short ways serve the usual case in one step, with the same effects as the long way that serves every case. They are taken
- * only while nobody listens to anything: so a traced run goes the long ways (and tests compare the two). */
+/* Short ways serve the usual case in one step, with the same effects as the long way that serves every case, but for the
+ * events of single pages. They are taken only while nobody listens to those: so a traced run goes the long ways (and tests
+ * compare the two). */
+#define FL_TRACE_PAGES \
+	(UINT64_C(1) << FL_TRACE_mm_page_alloc | UINT64_C(1) << FL_TRACE_mm_page_free | \
+	 UINT64_C(1) << FL_TRACE_mm_page_alloc_zone_locked | UINT64_C(1) << FL_TRACE_mm_page_pcpu_drain | \
+	 UINT64_C(1) << FL_TRACE_mm_page_alloc_extfrag)
 static inline bool fl_may_shorten(const struct fl_mem *mem)
 {
-	return FL_LIKELY(!mem->trace.mask);
+	return FL_LIKELY(!(mem->trace.mask & FL_TRACE_PAGES));
 }
 
 /* Emits a trace event if somebody listens. */
