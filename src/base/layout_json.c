@@ -301,11 +301,13 @@ static int read_zone(const json_t *zone, size_t i, struct fl_layout *l, struct f
 
 static int check_zones(const struct fl_layout *l, struct fl_error *reterr)
 {
-	uint64_t end = 0;
+	uint64_t end = 0, managed = 0, min = 0;
 
 	for (unsigned int z = 0; z < FL_LAYOUT_ZONES; z++) {
 		if (!l->zone[z].spanned)
 			continue;
+		managed += l->zone[z].managed;
+		min += l->zone[z].min + l->zone[z].boost;
 		if (l->zone[z].start_pfn < end)
 			return fl_error_input(reterr, "zones: %s begins inside the zone before it", fl_layout_zone_name(z));
 		end = l->zone[z].start_pfn + l->zone[z].spanned;
@@ -313,7 +315,12 @@ static int check_zones(const struct fl_layout *l, struct fl_error *reterr)
 			return fl_error_input(reterr, "zones: %s ends at page %" PRIu64 "; the model has room for %" PRIu64,
 					      fl_layout_zone_name(z), end, PAGES_MAX);
 	}
-	return end ? 0 : fl_error_input(reterr, "zones: there is no memory; expected one zone or more");
+	if (!end)
+		return fl_error_input(reterr, "zones: there is no memory; expected one zone or more");
+	if (min > managed) /* no request could ever be served: reclaim would go on for ever */
+		return fl_error_input(reterr, "zones: their marks min and boosts come to %" PRIu64 " pages, and they manage %" PRIu64,
+				      min, managed);
+	return 0;
 }
 
 /* "F500a12" into pages, which must come to one pageblock. */

@@ -239,8 +239,7 @@ void fl_cli_experiment_fini(struct fl_cli_experiment *e)
 	for (size_t i = 0; i < e->kernels_count; i++)
 		free(e->kernels[i]);
 	free(e->kernels);
-	if (e->options.table)
-		fl_option_set_fini(&e->options);
+	fl_option_set_fini(&e->options); /* a scenario without options has a set too */
 	if (e->scenario.name)
 		fl_cli_model.scenario_free(&e->scenario);
 	free(e->command);

@@ -140,6 +140,7 @@ static void test_bad_sizes_are_refused_with_a_sentence(void **state)
 	refuse((struct fl_machine_wish){ .memory_bytes = 1 * GIB + 4096 }, "a multiple of 2M");
 	refuse((struct fl_machine_wish){ .memory_bytes = 16384 * GIB }, "memory of 16T");
 	refuse((struct fl_machine_wish){ .swap_bytes = 4096 }, "swap of 4K");
+	refuse((struct fl_machine_wish){ .swap_bytes = 4096 * GIB }, "swap");
 	refuse((struct fl_machine_wish){ .cpus = -1 }, "CPUs");
 	refuse((struct fl_machine_wish){ .cpus = 5000 }, "5000 CPUs");
 	refuse((struct fl_machine_wish){ .page_bytes = 8192 }, "4K, 16K or 64K");

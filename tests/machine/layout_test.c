@@ -383,6 +383,25 @@ static void test_broken_snapshots_are_refused_with_a_sentence(void **state)
 	refuse("[0, 1, \"M\"", "[0, 9, \"M\"", "inside the pageblock before");
 }
 
+/* Else the model would reclaim for ever. */
+static void test_marks_that_no_memory_can_meet_are_refused(void **state)
+{
+	struct fl_layout l, read;
+	struct fl_error error = { 0 };
+	json_t *document;
+
+	(void)state;
+	make_layout(&l, 4);
+	for (unsigned int z = 0; z < FL_LAYOUT_ZONES; z++)
+		l.zone[z].min = l.zone[z].low = l.zone[z].high = l.zone[z].boost = l.zone[z].spanned;
+	document = fl_layout_json(&l);
+	assert_int_not_equal(fl_layout_read(document, &read, &error), 0);
+	assert_int_equal(error.class, FL_ERROR_INPUT);
+	assert_non_null(strstr(error.text, "marks min and boosts"));
+	json_decref(document);
+	fl_layout_fini(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -393,6 +412,7 @@ int main(void)
 		cmocka_unit_test(test_chunks_do_not_span_pageblocks_of_different_types),
 		cmocka_unit_test(test_file_pages_of_a_snapshot_can_be_dropped),
 		cmocka_unit_test(test_broken_snapshots_are_refused_with_a_sentence),
+		cmocka_unit_test(test_marks_that_no_memory_can_meet_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
