@@ -43,6 +43,11 @@ uint64_t fl_live_available(const char *root)
 	return meminfo(root, "MemAvailable", UINT64_MAX);
 }
 
+uint64_t fl_live_total(const char *root)
+{
+	return meminfo(root, "MemTotal", 0);
+}
+
 uint64_t fl_live_free(const char *root)
 {
 	return meminfo(root, "MemFree", 0);

@@ -22,7 +22,8 @@ struct fl_live_budget {
  */
 int fl_live_budget_make(const char *root, uint64_t wish, bool force, struct fl_live_budget *ret, struct fl_error *reterr);
 
-/* MemAvailable now, in bytes; UINT64_MAX if it cannot be read. MemFree likewise. */
+/* MemTotal in bytes; 0 if it cannot be read. MemAvailable now likewise, UINT64_MAX. MemFree likewise, 0. */
+uint64_t fl_live_total(const char *root);
 uint64_t fl_live_available(const char *root);
 uint64_t fl_live_free(const char *root);
 

@@ -13,6 +13,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "live/budget.h"
 #include "observe/hostfile.h"
 
 #define THP_DIR "sys/kernel/mm/transparent_hugepage/"
@@ -25,9 +26,9 @@ static const struct {
 	{ "khugepaged.", THP_DIR "khugepaged/" },
 };
 
-/* Files that do something once, or that end more than this experiment. */
+/* Files that do something once, that end more than this experiment, or that take memory which no budget holds. */
 static const char *const commands[] = { "vm.compact_memory", "vm.drop_caches", "vm.stat_refresh", "vm.panic_on_oom",
-					"vm.memory_failure_recovery" };
+					"vm.memory_failure_recovery", "vm.nr_hugepages", "vm.nr_hugepages_mempolicy" };
 
 static bool is_plain(const char *word)
 {
@@ -137,6 +138,15 @@ static bool is_numbers(const char *value)
 	return *value && value[strspn(value, "-0123456789 \t")] == '\0' && strpbrk(value, "0123456789");
 }
 
+/* Memory that nobody may use while the setting holds: at most a twentieth of the host's, as khugepaged's own raise of
+ * min_free_kbytes (set_recommended_min_free_kbytes()). */
+static bool keeps_too_much(const char *root, const char *name, const char *value)
+{
+	uint64_t total = fl_live_total(root);
+
+	return !strcmp(name, "vm.min_free_kbytes") && total && strtoull(value, NULL, 10) > total / 1024 / 20;
+}
+
 int fl_live_setting_check(const char *root, const char *name, const char *value, bool *ret_is_set, struct fl_error *reterr)
 {
 	char path[FL_LIVE_SETTING_PATH_MAX], raw[FL_LIVE_SETTING_VALUE_MAX], now[FL_LIVE_SETTING_VALUE_MAX];
@@ -151,6 +161,9 @@ int fl_live_setting_check(const char *root, const char *name, const char *value,
 	keep_choice(now);
 	if (strchr(raw, '[') ? !offers(raw, value) : is_numbers(raw) && !is_numbers(value))
 		return fl_error_input(reterr, "%s: \"%s\" is not a value of it; /%s has: %s", name, value, path, raw);
+	if (strcmp(now, value) && keeps_too_much(root, name, value))
+		return fl_error_input(reterr, "%s: %s kB are more than a twentieth of this host's memory, which nobody could use meanwhile",
+				      name, value);
 	if (ret_is_set)
 		*ret_is_set = !strcmp(now, value);
 	return 0;

@@ -27,7 +27,8 @@ static void test_tunables_are_files_of_proc_and_sys(void **state)
 static void test_names_that_leave_their_folder_or_are_commands_are_refused(void **state)
 {
 	static const char *const names[] = { "vm.../x", "vm.", "vm.a/b", "thp./etc/passwd", "kernel.panic", "net.x", "hugepages-64kB.../x",
-					     "hugepages-kB.enabled", "vm.compact_memory", "vm.drop_caches", "vm.panic_on_oom", "" };
+					     "hugepages-kB.enabled", "vm.compact_memory", "vm.drop_caches", "vm.panic_on_oom",
+					     "vm.nr_hugepages", "" };
 	char path[FL_LIVE_SETTING_PATH_MAX];
 	struct fl_error error;
 
@@ -74,6 +75,19 @@ static void test_a_value_is_checked_against_what_the_file_offers(void **state)
 	assert_non_null(strstr(error.text, "vm.no_such"));
 }
 
+static void test_a_reserve_above_a_twentieth_of_memory_is_refused(void **state)
+{
+	struct fl_error error;
+
+	put("proc/meminfo", "MemTotal:        2000000 kB\nMemAvailable:    1000000 kB\n");
+	put("proc/sys/vm/min_free_kbytes", "5000\n");
+	assert_int_equal(fl_live_setting_check(root, "vm.min_free_kbytes", "100000", NULL, NULL), 0);
+	assert_true(fl_live_setting_check(root, "vm.min_free_kbytes", "100001", NULL, &error) < 0);
+	assert_int_equal(error.class, FL_ERROR_INPUT);
+	put("proc/sys/vm/min_free_kbytes", "200000\n"); /* as it is already: nothing is taken */
+	assert_int_equal(fl_live_setting_check(root, "vm.min_free_kbytes", "200000", NULL, NULL), 0);
+}
+
 static void test_a_write_is_read_back_and_a_missing_file_is_an_error(void **state)
 {
 	char value[FL_LIVE_SETTING_VALUE_MAX];
@@ -96,6 +110,7 @@ static void test_switches_of_thp_may_move_min_free_kbytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_reserve_above_a_twentieth_of_memory_is_refused),
 		cmocka_unit_test(test_tunables_are_files_of_proc_and_sys),
 		cmocka_unit_test(test_names_that_leave_their_folder_or_are_commands_are_refused),
 		cmocka_unit_test(test_the_word_in_brackets_is_the_value),
