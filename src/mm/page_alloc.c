@@ -307,23 +307,26 @@ static inline __attribute__((always_inline)) void free_usual(struct fl_mem *mem,
 							     unsigned int order)
 {
 	uint32_t state = mem->frames.state[pfn];
+	struct fl_pageblock *block = fl_pageblock_of(mem, pfn);
 	unsigned int kind = fl_state_kind(state), type = fl_pageblock_type(mem, pfn);
 	struct fl_zone *zone = &mem->zone[FL_ZONE_NORMAL];
 
 	FL_ASSERT_MSG(kind >= FL_KIND_ANON && (state & (FL_STATE_ORDER_MASK | FL_LRU | FL_BATCHED | FL_DEFERRED)) ==
 						      order << FL_STATE_ORDER_SHIFT,
 		      "a freed page is an allocated head of that order on no list");
-	if (FL_UNLIKELY(pfn - zone->start >= zone->spanned))
+	if (FL_UNLIKELY(pfn - zone->start >= zone->spanned)) {
 		zone = &mem->zone[FL_ZONE_DMA32];
-	if (FL_UNLIKELY(pfn - zone->start >= zone->spanned || type >= FL_PCPTYPES || !fl_is_usual_order(mem, order) ||
-			!fl_may_shorten(mem) ||
+		if (pfn - zone->start >= zone->spanned)
+			zone = NULL;
+	}
+	if (FL_UNLIKELY(!zone || type >= FL_PCPTYPES || !fl_is_usual_order(mem, order) || !fl_may_shorten(mem) ||
 			!fl_pcp_free_usual(mem, zone, &zone->pcp[fl_caller_cpu(who)], pfn, order, type))) {
 		free_long(mem, who, pfn, order);
 		return;
 	}
 	fl_charge(who->task, mem->cost->free);
 	if (fl_kind_is_unmovable(kind))
-		fl_pageblock_of(mem, pfn)->unmovable -= (uint16_t)(1u << order);
+		block->unmovable -= (uint16_t)(1u << order);
 }
 
 static __attribute__((noinline)) void free_high_order(struct fl_mem *mem, struct fl_caller *who, fl_pfn pfn,

@@ -68,19 +68,20 @@ static inline bool fl_pcp_free_usual(struct fl_mem *mem, struct fl_zone *zone, s
 				     unsigned int order, unsigned int type)
 {
 	struct fl_pcp_list *list = &pcp->list[fl_pcp_list_index(order, type)];
-	int pages = 1 << order;
+	uint32_t slots = list->slots, count = list->count, head = (list->head - 1) & (slots - 1);
+	int pages = 1 << order, high = pcp->high, total = pcp->count + pages;
 
 	if (FL_UNLIKELY((zone->flags & (FL_ZONE_RECLAIM_ACTIVE | FL_ZONE_BELOW_HIGH)) || pcp->prev_free_high_order ||
-			(order && order <= FL_COSTLY_ORDER) || pcp->count + pages >= pcp->high ||
-			pcp->high > pcp->high_max || pcp->high < pcp->high_min || list->count >= list->slots))
+			(order && order <= FL_COSTLY_ORDER) || total >= high || high > pcp->high_max ||
+			high < pcp->high_min || count >= slots))
 		return false;
 	pcp->alloc_factor >>= 1;
 	fl_count(mem, FL_VM_pgfree, (unsigned int)pages);
 	mem->frames.state[pfn] = fl_state(FL_KIND_PCP, order);
-	list->head = (list->head - 1) & (list->slots - 1);
-	list->ring[list->head] = pfn;
-	list->count++;
-	pcp->count += pages;
+	list->head = head;
+	list->ring[head] = pfn;
+	list->count = count + 1;
+	pcp->count = total;
 	if (pcp->free_count < pcp->batch << FL_PCP_BATCH_SCALE_MAX)
 		pcp->free_count += pages;
 	return true;
