@@ -7,6 +7,8 @@
 #include "base/record.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +51,19 @@ struct fl_sample *fl_record_add(struct fl_record *record, const char *name, cons
 	copy_name(sample->name, sizeof(sample->name), name);
 	copy_name(sample->phase, sizeof(sample->phase), phase);
 	return sample;
+}
+
+void fl_record_addf(struct fl_record *r, const char *phase, const char *unit, double value, const char *fmt, ...)
+{
+	char name[sizeof(((struct fl_sample *)0)->name)];
+	struct fl_sample *sample;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(name, sizeof(name), fmt, ap);
+	va_end(ap);
+	sample = fl_record_add(r, name, phase, value);
+	snprintf(sample->unit, sizeof(sample->unit), "%s", unit);
 }
 
 struct fl_sample *fl_record_find(const struct fl_record *record, const char *name, const char *phase)

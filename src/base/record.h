@@ -49,6 +49,9 @@ void fl_record_fini(struct fl_record *record);
 
 /* Appends a sample and returns it, to be filled further; valid until the next call. */
 struct fl_sample *fl_record_add(struct fl_record *record, const char *name, const char *phase, double value);
+/* Appends a sample whose name is made by `fmt`, with its unit. */
+void fl_record_addf(struct fl_record *record, const char *phase, const char *unit, double value, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
 
 /* The sample (name, phase), or NULL. */
 struct fl_sample *fl_record_find(const struct fl_record *record, const char *name, const char *phase);

@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,22 +22,9 @@
 
 const char fl_live_sampler_missing[] = "work_*, type_count_gap";
 
-static void add(struct fl_record *r, const char *phase, const char *unit, double value, const char *fmt, ...)
-	__attribute__((format(printf, 5, 6)));
-static void add(struct fl_record *r, const char *phase, const char *unit, double value, const char *fmt, ...)
-{
-	char name[72];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(name, sizeof(name), fmt, ap);
-	va_end(ap);
-	snprintf(fl_record_add(r, name, phase, value)->unit, sizeof(((struct fl_sample *)0)->unit), "%s", unit);
-}
-
 static void add_unknown(struct fl_record *r, const char *phase, const char *unit, const char *name)
 {
-	add(r, phase, unit, 0, "%s", name);
+	fl_record_addf(r, phase, unit, 0, "%s", name);
 	r->samples[r->samples_count - 1].valid = false;
 }
 
@@ -198,16 +184,16 @@ static void add_counters(struct fl_record *r, const char *phase, const struct fl
 		const struct fl_live_count *c = &now->counts.items[i];
 		uint64_t before = fl_live_is_gauge(c->name) ? 0 : fl_live_counts_get(&from->counts, c->name, i, 0);
 
-		add(r, phase, "", (double)(int64_t)(c->value - before), "%s", c->name);
+		fl_record_addf(r, phase, "", (double)(int64_t)(c->value - before), "%s", c->name);
 	}
 }
 
 static void add_times(struct fl_record *r, const char *phase, const struct fl_live_moment *now,
 		      const struct fl_live_moment *from)
 {
-	add(r, phase, "s", (double)(now->now_ns - from->now_ns) / 1e9, "real_s");
-	add(r, phase, "s", (double)(now->user_ns - from->user_ns) / 1e9, "user_s");
-	add(r, phase, "s", (double)(now->sys_ns - from->sys_ns) / 1e9, "sys_s");
+	fl_record_addf(r, phase, "s", (double)(now->now_ns - from->now_ns) / 1e9, "real_s");
+	fl_record_addf(r, phase, "s", (double)(now->user_ns - from->user_ns) / 1e9, "user_s");
+	fl_record_addf(r, phase, "s", (double)(now->sys_ns - from->sys_ns) / 1e9, "sys_s");
 }
 
 static void add_latency(struct fl_record *r, const char *phase, const struct fl_live_latency *l)
@@ -220,10 +206,10 @@ static void add_latency(struct fl_record *r, const char *phase, const struct fl_
 			  { "fault_latency_p99_us", 99, 100 },
 			  { "fault_latency_p999_us", 999, 1000 } };
 
-	add(r, phase, "us", l->faults ? (double)l->sum_ns / (double)l->faults / 1e3 : 0, "fault_latency_us");
+	fl_record_addf(r, phase, "us", l->faults ? (double)l->sum_ns / (double)l->faults / 1e3 : 0, "fault_latency_us");
 	r->samples[r->samples_count - 1].valid = l->faults > 0;
 	for (size_t i = 0; i < sizeof(quantiles) / sizeof(*quantiles); i++) {
-		add(r, phase, "us", (double)fl_live_latency_quantile(l, quantiles[i].num, quantiles[i].den) / 1e3, "%s",
+		fl_record_addf(r, phase, "us", (double)fl_live_latency_quantile(l, quantiles[i].num, quantiles[i].den) / 1e3, "%s",
 		    quantiles[i].name);
 		r->samples[r->samples_count - 1].valid = l->faults > 0;
 	}
@@ -247,17 +233,17 @@ static void add_zone(struct fl_record *r, const char *phase, const struct fl_mem
 	unsigned int order = state->pageblock_order ? state->pageblock_order : 9;
 
 	lower(zone->name, word, sizeof(word));
-	add(r, phase, "pages", (double)zone->free, "nr_free_pages_%s", word);
-	add(r, phase, "pages", (double)zone->pcp_pages, "nr_pcp_pages_%s", word);
+	fl_record_addf(r, phase, "pages", (double)zone->free, "nr_free_pages_%s", word);
+	fl_record_addf(r, phase, "pages", (double)zone->pcp_pages, "nr_pcp_pages_%s", word);
 	for (unsigned int o = 0; o < zone->orders_count; o++)
-		add(r, phase, "", (double)zone->free_blocks[o], "nr_free_%s_o%u", word, o);
+		fl_record_addf(r, phase, "", (double)zone->free_blocks[o], "nr_free_%s_o%u", word, o);
 	for (unsigned int t = 0; zone->has_type_rows && t < state->types_count; t++) {
 		lower(state->types[t].name, type, sizeof(type));
 		for (unsigned int o = 0; o < state->orders_count; o++)
-			add(r, phase, "", (double)zone->type_free[t][o], "nr_free_%s_%s_o%u", word, type, o);
+			fl_record_addf(r, phase, "", (double)zone->type_free[t][o], "nr_free_%s_%s_o%u", word, type, o);
 	}
 	if (zone->orders_count > order)
-		add(r, phase, "", (double)fl_arith_unusable_index(zone->free_blocks, zone->orders_count, order) / 1000, "unusable_index_%s_o%u", word, order);
+		fl_record_addf(r, phase, "", (double)fl_arith_unusable_index(zone->free_blocks, zone->orders_count, order) / 1000, "unusable_index_%s_o%u", word, order);
 }
 
 /* Pages on the lists minus the zone's counter: deltas of CPUs that were not folded in yet are in it. */
@@ -267,7 +253,7 @@ static void add_count_gap(struct fl_record *r, const char *phase, const struct f
 
 	for (unsigned int o = 0; o < zone->orders_count; o++)
 		on_lists += zone->free_blocks[o] << o;
-	add(r, phase, "pages", (double)(int64_t)(on_lists - zone->free), "free_count_gap");
+	fl_record_addf(r, phase, "pages", (double)(int64_t)(on_lists - zone->free), "free_count_gap");
 }
 
 /* Pageblocks by type over all zones, as pagetypeinfo counts them; how many are of no movable type. */
@@ -282,7 +268,7 @@ static uint64_t add_type_blocks(struct fl_record *r, const char *phase, const st
 		for (size_t z = 0; z < state->zones_count; z++)
 			blocks += state->zones[z].has_type_blocks ? state->zones[z].type_blocks[t] : 0;
 		lower(state->types[t].name, type, sizeof(type));
-		add(r, phase, "pageblocks", (double)blocks, "pageblocks_%s", type);
+		fl_record_addf(r, phase, "pageblocks", (double)blocks, "pageblocks_%s", type);
 		other += state->types[t].role == FL_MEM_MOVABLE ? 0 : blocks;
 	}
 	return other;
@@ -335,18 +321,18 @@ static void add_census_counts(struct fl_record *r, const char *phase, const stru
 	uint64_t least = c->unmovable_pageblocks > other_types ? c->unmovable_pageblocks - other_types : 0;
 
 	add_unknown(r, phase, "pageblocks", "polluted_pageblocks");
-	add(r, phase, "pageblocks", (double)least, "polluted_pageblocks_least");
-	add(r, phase, "pageblocks", (double)c->unmovable_pageblocks, "unmovable_pageblocks");
-	add(r, phase, "pageblocks", (double)c->mixed_pageblocks, "mixed_pageblocks");
-	add(r, phase, "pages", (double)c->unmovable_pages, "unmovable_pages");
-	add(r, phase, "pages", (double)c->movable_pages, "movable_pages");
+	fl_record_addf(r, phase, "pageblocks", (double)least, "polluted_pageblocks_least");
+	fl_record_addf(r, phase, "pageblocks", (double)c->unmovable_pageblocks, "unmovable_pageblocks");
+	fl_record_addf(r, phase, "pageblocks", (double)c->mixed_pageblocks, "mixed_pageblocks");
+	fl_record_addf(r, phase, "pages", (double)c->unmovable_pages, "unmovable_pages");
+	fl_record_addf(r, phase, "pages", (double)c->movable_pages, "movable_pages");
 	add_unknown(r, phase, "pages", "polluting_pages");
 	add_unknown(r, phase, "pages", "stray_movable_pages");
-	add(r, phase, "pageblocks", (double)c->free_huge_slots, "free_huge_slots");
-	add(r, phase, "pageblocks", (double)c->reclaimable_huge_slots, "reclaimable_huge_slots");
+	fl_record_addf(r, phase, "pageblocks", (double)c->free_huge_slots, "free_huge_slots");
+	fl_record_addf(r, phase, "pageblocks", (double)c->reclaimable_huge_slots, "reclaimable_huge_slots");
 	for (unsigned int i = 0; i <= FL_CENSUS_KERNEL; i++)
 		if (class_names[i])
-			add(r, phase, "pages", (double)c->class_pages[i], "pages_%s", class_names[i]);
+			fl_record_addf(r, phase, "pages", (double)c->class_pages[i], "pages_%s", class_names[i]);
 }
 
 static void add_census(struct fl_live_sampler *s, struct fl_record *r, const char *phase, uint64_t other_types)
@@ -367,8 +353,8 @@ static void add_census(struct fl_live_sampler *s, struct fl_record *r, const cha
 	counts.class_pages[FL_CENSUS_PCP] -= kernel;
 	counts.class_pages[FL_CENSUS_KERNEL] += kernel;
 	counts.unmovable_pages += kernel;
-	add(r, phase, "pageblocks", (double)unsure, "unsure_pageblocks");
-	add(r, phase, "pages", (double)kernel, "unidentified_pages");
+	fl_record_addf(r, phase, "pageblocks", (double)unsure, "unsure_pageblocks");
+	fl_record_addf(r, phase, "pages", (double)kernel, "unidentified_pages");
 	add_census_counts(r, phase, &counts, other_types);
 }
 
@@ -383,7 +369,7 @@ static void add_gauges(struct fl_live_sampler *s, struct fl_record *r, const cha
 		other_types = add_type_blocks(r, phase, report.states[0]);
 	}
 	fl_mem_report_fini(&report);
-	add(r, phase, "kB", (double)fl_hostfile_number(s->root, "proc/sys/vm/min_free_kbytes", 0), "min_free_kbytes");
+	fl_record_addf(r, phase, "kB", (double)fl_hostfile_number(s->root, "proc/sys/vm/min_free_kbytes", 0), "min_free_kbytes");
 	add_census(s, r, phase, other_types);
 }
 

@@ -37,19 +37,6 @@ void fl_sampler_measure(struct fl_sampler *sampler, struct fl_mem *mem)
 	sampler->start = sampler->last_long = sampler->now;
 }
 
-static void add(struct fl_record *r, const char *phase, const char *unit, double value, const char *fmt, ...)
-	__attribute__((format(printf, 5, 6)));
-static void add(struct fl_record *r, const char *phase, const char *unit, double value, const char *fmt, ...)
-{
-	char name[72];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(name, sizeof(name), fmt, ap);
-	va_end(ap);
-	snprintf(fl_record_add(r, name, phase, value)->unit, sizeof(((struct fl_sample *)0)->unit), "%s", unit);
-}
-
 /* Migratetypes in names of metrics are in lower case. */
 static const char *type_word(unsigned int type)
 {
@@ -62,7 +49,7 @@ static void add_vm(struct fl_record *r, const char *phase, const struct fl_sampl
 		   const struct fl_sampler_counts *from)
 {
 	for (unsigned int i = 0; i < FL_VM_COUNT; i++)
-		add(r, phase, "", (double)(now->vm[i] - from->vm[i]), "%s", fl_vm_event_name((enum fl_vm_event)i));
+		fl_record_addf(r, phase, "", (double)(now->vm[i] - from->vm[i]), "%s", fl_vm_event_name((enum fl_vm_event)i));
 }
 
 /* anon_fault_alloc_16kB, ...; nr_* are gauges. Only orders that the machine can have as folios. */
@@ -75,7 +62,7 @@ static void add_mthp(struct fl_record *r, const char *phase, const struct fl_mem
 			bool is_gauge = !strncmp(name, "nr_", 3);
 			uint64_t value = now->mthp[order][i] - (is_gauge ? 0 : from->mthp[order][i]);
 
-			add(r, phase, "", (double)value, "%s_%ukB", name, (1u << order) << (mem->page_shift - 10));
+			fl_record_addf(r, phase, "", (double)value, "%s_%ukB", name, (1u << order) << (mem->page_shift - 10));
 		}
 	}
 }
@@ -86,7 +73,7 @@ static void add_work(struct fl_record *r, const char *phase, const struct fl_sam
 	for (unsigned int what = 0; what < FL_WORK_COUNT; what++)
 		for (unsigned int actor = 0; actor < FL_ACTORS; actor++)
 			for (unsigned int trigger = 0; trigger < FL_TRIGGERS; trigger++)
-				add(r, phase, "",
+				fl_record_addf(r, phase, "",
 				    (double)(now->work[what][actor][trigger] - from->work[what][actor][trigger]),
 				    "work_%s_%s_%s", fl_work_name((enum fl_work)what),
 				    fl_actor_name((enum fl_actor)actor), fl_trigger_name((enum fl_trigger)trigger));
@@ -107,13 +94,13 @@ static void add_extfrag(struct fl_record *r, const char *phase, const struct fl_
 
 					if (how == FL_EXTFRAG_STEAL && want != FL_MOVABLE && taken == FL_MOVABLE)
 						nonmovable_steals += n;
-					add(r, phase, "", (double)n, "extfrag_%s_%s_o%u_%s", type_word(want),
+					fl_record_addf(r, phase, "", (double)n, "extfrag_%s_%s_o%u_%s", type_word(want),
 					    type_word(taken), order, how_words[how]);
 				}
 			}
 		}
 	}
-	add(r, phase, "", (double)nonmovable_steals, "nonmovable_steals");
+	fl_record_addf(r, phase, "", (double)nonmovable_steals, "nonmovable_steals");
 }
 
 /* ---- what became of attempts to compact ---- */
@@ -173,7 +160,7 @@ static void add_compaction(struct fl_record *r, const char *phase, const struct 
 				bool has_result = h >= FL_HEARD_SUITABLE && h <= FL_HEARD_FINISHED;
 
 				if (has_result || !result)
-					add(r, phase, "", n, has_result ? "compaction_%s_%s_%s" : "compaction_%s_%s",
+					fl_record_addf(r, phase, "", n, has_result ? "compaction_%s_%s_%s" : "compaction_%s_%s",
 					    heard_words[h], fl_actor_name((enum fl_actor)actor),
 					    fl_compact_result_name((enum fl_compact_result)result));
 			}
@@ -182,9 +169,9 @@ static void add_compaction(struct fl_record *r, const char *phase, const struct 
 static void add_times(struct fl_record *r, const char *phase, const struct fl_sampler_counts *now,
 		      const struct fl_sampler_counts *from)
 {
-	add(r, phase, "s", (double)(now->now_ns - from->now_ns) / 1e9, "real_s");
-	add(r, phase, "s", (double)(now->user_ns - from->user_ns) / 1e9, "user_s");
-	add(r, phase, "s", (double)(now->sys_ns - from->sys_ns) / 1e9, "sys_s");
+	fl_record_addf(r, phase, "s", (double)(now->now_ns - from->now_ns) / 1e9, "real_s");
+	fl_record_addf(r, phase, "s", (double)(now->user_ns - from->user_ns) / 1e9, "user_s");
+	fl_record_addf(r, phase, "s", (double)(now->sys_ns - from->sys_ns) / 1e9, "sys_s");
 }
 
 /* Faults between the two: a histogram of counts can be subtracted, its extremes cannot. */
@@ -204,10 +191,10 @@ static void add_fault_latency(struct fl_record *r, const char *phase, const stru
 	h.sum -= from->fault_ns.sum;
 	for (unsigned int i = 0; i < FL_HISTOGRAM_BUCKETS; i++)
 		h.counts[i] -= from->fault_ns.counts[i];
-	add(r, phase, "us", h.total ? (double)h.sum / (double)h.total / 1e3 : 0, "fault_latency_us");
+	fl_record_addf(r, phase, "us", h.total ? (double)h.sum / (double)h.total / 1e3 : 0, "fault_latency_us");
 	r->samples[r->samples_count - 1].valid = h.total > 0;
 	for (size_t i = 0; i < sizeof(quantiles) / sizeof(*quantiles); i++) {
-		add(r, phase, "us",
+		fl_record_addf(r, phase, "us",
 		    h.total ? (double)fl_histogram_quantile(&h, quantiles[i].num, quantiles[i].den) / 1e3 : 0, "%s",
 		    quantiles[i].name);
 		r->samples[r->samples_count - 1].valid = h.total > 0;
@@ -228,20 +215,20 @@ static void add_census(struct fl_record *r, const char *phase, const struct fl_m
 	fl_machine_census(mem, false, &census);
 	fl_census_count(&census, FL_CENSUS_ALL_ZONES, &c);
 	fl_census_free(&census);
-	add(r, phase, "pageblocks", (double)c.polluted_pageblocks, "polluted_pageblocks");
-	add(r, phase, "pageblocks", (double)c.unmovable_pageblocks, "unmovable_pageblocks");
-	add(r, phase, "pageblocks", (double)c.mixed_pageblocks, "mixed_pageblocks");
-	add(r, phase, "pages", (double)c.unmovable_pages, "unmovable_pages");
-	add(r, phase, "pages", (double)c.polluting_pages, "polluting_pages");
-	add(r, phase, "pages", (double)c.stray_movable_pages, "stray_movable_pages");
-	add(r, phase, "pages", (double)c.movable_pages, "movable_pages");
-	add(r, phase, "pageblocks", (double)c.free_huge_slots, "free_huge_slots");
-	add(r, phase, "pageblocks", (double)c.reclaimable_huge_slots, "reclaimable_huge_slots");
+	fl_record_addf(r, phase, "pageblocks", (double)c.polluted_pageblocks, "polluted_pageblocks");
+	fl_record_addf(r, phase, "pageblocks", (double)c.unmovable_pageblocks, "unmovable_pageblocks");
+	fl_record_addf(r, phase, "pageblocks", (double)c.mixed_pageblocks, "mixed_pageblocks");
+	fl_record_addf(r, phase, "pages", (double)c.unmovable_pages, "unmovable_pages");
+	fl_record_addf(r, phase, "pages", (double)c.polluting_pages, "polluting_pages");
+	fl_record_addf(r, phase, "pages", (double)c.stray_movable_pages, "stray_movable_pages");
+	fl_record_addf(r, phase, "pages", (double)c.movable_pages, "movable_pages");
+	fl_record_addf(r, phase, "pageblocks", (double)c.free_huge_slots, "free_huge_slots");
+	fl_record_addf(r, phase, "pageblocks", (double)c.reclaimable_huge_slots, "reclaimable_huge_slots");
 	for (unsigned int i = 0; i < FL_CENSUS_CMA; i++)
-		add(r, phase, "pageblocks", (double)c.type_blocks[i], "pageblocks_%s", type_names[i]);
+		fl_record_addf(r, phase, "pageblocks", (double)c.type_blocks[i], "pageblocks_%s", type_names[i]);
 	for (unsigned int i = 0; i <= FL_CENSUS_KERNEL; i++)
 		if (i != FL_CENSUS_HUGETLB)
-			add(r, phase, "pages", (double)c.class_pages[i], "pages_%s", class_names[i]);
+			fl_record_addf(r, phase, "pages", (double)c.class_pages[i], "pages_%s", class_names[i]);
 }
 
 /* The zone that movable requests prefer: Normal where there is one, else the highest below it. */
@@ -270,15 +257,15 @@ static void add_zone(struct fl_record *r, const char *phase, const struct fl_mem
 	static const char *const words[FL_ZONES] = { "dma", "dma32", "normal", "movable" };
 	const char *word = words[zone->index];
 
-	add(r, phase, "pages", (double)zone->nr_free_pages, "nr_free_pages_%s", word);
-	add(r, phase, "pages", (double)fl_pcp_pages(mem, zone), "nr_pcp_pages_%s", word);
+	fl_record_addf(r, phase, "pages", (double)zone->nr_free_pages, "nr_free_pages_%s", word);
+	fl_record_addf(r, phase, "pages", (double)fl_pcp_pages(mem, zone), "nr_pcp_pages_%s", word);
 	for (unsigned int order = 0; order <= mem->max_order; order++)
-		add(r, phase, "", zone->nr_free[order], "nr_free_%s_o%u", word, order);
+		fl_record_addf(r, phase, "", zone->nr_free[order], "nr_free_%s_o%u", word, order);
 	for (unsigned int type = 0; type < FL_MIGRATETYPES; type++)
 		for (unsigned int order = 0; order <= mem->max_order; order++)
-			add(r, phase, "", (double)list_length(mem, zone, type, order), "nr_free_%s_%s_o%u", word,
+			fl_record_addf(r, phase, "", (double)list_length(mem, zone, type, order), "nr_free_%s_%s_o%u", word,
 			    type_word(type), order);
-	add(r, phase, "", (double)fl_unusable_index(zone, mem->pmd_order) / 1000, "unusable_index_%s_o%u", word,
+	fl_record_addf(r, phase, "", (double)fl_unusable_index(zone, mem->pmd_order) / 1000, "unusable_index_%s_o%u", word,
 	    mem->pmd_order);
 }
 
@@ -295,13 +282,13 @@ static void add_gauges(struct fl_record *r, const char *phase, struct fl_mem *me
 		if (mem->zone[z].managed)
 			add_zone(r, phase, mem, &mem->zone[z]);
 	}
-	add(r, phase, "pages", (double)free_pages, "nr_free_pages");
-	add(r, phase, "kB", (double)mem->set.min_free_kbytes, "min_free_kbytes");
+	fl_record_addf(r, phase, "pages", (double)free_pages, "nr_free_pages");
+	fl_record_addf(r, phase, "kB", (double)mem->set.min_free_kbytes, "min_free_kbytes");
 	for (unsigned int i = 0; i < FL_LRU_LISTS; i++)
-		add(r, phase, "pages", (double)mem->lru->size[i], "%s", lru_names[i]);
+		fl_record_addf(r, phase, "pages", (double)mem->lru->size[i], "%s", lru_names[i]);
 	fl_machine_list_pages(mem, zone, &lists);
-	add(r, phase, "pages", (double)fl_machine_free_count_gap(zone, &lists), "free_count_gap");
-	add(r, phase, "pages", (double)fl_machine_type_count_gap(zone, &lists), "type_count_gap");
+	fl_record_addf(r, phase, "pages", (double)fl_machine_free_count_gap(zone, &lists), "free_count_gap");
+	fl_record_addf(r, phase, "pages", (double)fl_machine_type_count_gap(zone, &lists), "type_count_gap");
 }
 
 void fl_sampler_sample(struct fl_sampler *sampler, struct fl_mem *mem, const char *phase, bool is_long,
