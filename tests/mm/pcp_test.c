@@ -292,6 +292,30 @@ static void test_usual_requests_and_frees_have_the_effects_of_the_long_way(void 
 	}
 }
 
+/* Whoever listens to single pages hears each one, whichever of the two events it asked for. */
+static void count_event(void *arg, const struct fl_trace_event *event)
+{
+	(*(unsigned int *)arg)++;
+}
+
+static void test_each_request_and_each_free_is_heard_by_who_listens_to_it_alone(void **state)
+{
+	static const enum fl_trace_id ids[] = { FL_TRACE_mm_page_alloc, FL_TRACE_mm_page_free };
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct fixture f = { 0 };
+		unsigned int heard = 0;
+
+		fixture_geometry(&f, 0, 64, 1);
+		fixture_boot(&f, "7.3");
+		f.mem->trace = (struct fl_trace_sink){ .mask = UINT64_C(1) << ids[i], .emit = count_event, .arg = &heard };
+		for (unsigned int n = 0; n < 100; n++)
+			fl_page_free(f.mem, &f.who, fl_page_alloc(f.mem, &f.who, FL_GFP_KERNEL, 0, FL_KIND_SLAB), 0);
+		assert_int_equal(heard, 100);
+		fixture_done(&f);
+	}
+}
+
 static void test_decay_goes_on_until_the_limit_is_at_its_least(void **state)
 {
 	struct fixture f = { 0 };
@@ -341,6 +365,7 @@ int main(void)
 		cmocka_unit_test(test_empty_list_is_not_refilled_for_an_atomic_reserve_request_in_7_3),
 		cmocka_unit_test(test_usual_requests_and_frees_have_the_effects_of_the_long_way),
 		cmocka_unit_test(test_cpu_with_cache_for_more_than_3_batches_may_hold_a_batch),
+		cmocka_unit_test(test_each_request_and_each_free_is_heard_by_who_listens_to_it_alone),
 		cmocka_unit_test(test_decay_goes_on_until_the_limit_is_at_its_least),
 	};
 
